@@ -82,6 +82,15 @@ const char *fs_exposed(const char *path) {
     return NULL;
 }
 
+bool fs_stamp(const char *path, struct fs_stamp *out) {
+    struct stat st;
+    *out = (struct fs_stamp){0};
+    if (stat(path, &st) != 0) return false;
+    *out = (struct fs_stamp){(uint64_t)st.st_dev, (uint64_t)st.st_ino, (int64_t)st.st_size,
+                             (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec};
+    return true;
+}
+
 int64_t fs_size(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 ? (int64_t)st.st_size : 0;

@@ -33,7 +33,13 @@ bool fs_readable(const char *path); /* by this user */
  * For root a file of another user in that user's own folder is that user's, who runs the host. */
 const char *fs_exposed(const char *path);
 
-int64_t fs_size(const char *path); /* 0 without such a file */
+/* Which file a path is, and when it was last written: equal while nobody wrote or replaced it. */
+struct fs_stamp {
+    uint64_t device, inode;
+    int64_t size, changed_ns;
+};
+bool fs_stamp(const char *path, struct fs_stamp *out); /* false, and *out zero: it is not there */
+int64_t fs_size(const char *path);                     /* 0 without such a file */
 /* Another descriptor of the null device: readable, writable, always empty. */
 MUST_CHECK int fs_open_null(void);
 /* The first n bytes of a file, shared with their writer, for the life of the process; NULL

@@ -221,6 +221,10 @@ static const struct jwk *key_of(const struct jwk_set *s, const struct jwt *t) {
     return found;
 }
 
+bool jwk_set_named(const struct jwk_set *s, const struct jwt *t) {
+    return t->has_kid && key_of(s, t) != NULL;
+}
+
 static struct str zeros_cut(struct str number) {
     while (number.n > 0 && number.p[0] == 0) number.p++, number.n--;
     return number;

@@ -26,5 +26,7 @@ size_t jwk_set_count(const struct jwk_set *s);
 /* At most one signature is checked: by the key with the token's kid and for its algorithm; of a
  * token without kid, by the only key for its algorithm. */
 bool jwk_set_signed(const struct jwk_set *s, const struct jwt *t);
+/* Does the token name a key of the set?  Without kid: never. */
+bool jwk_set_named(const struct jwk_set *s, const struct jwt *t);
 
 #endif

@@ -1,7 +1,7 @@
 /* host.c: order of start and stop; see host.h. */
 #include "host/host.h"
 #include "host/ai_file.h"
-#include "host/issuers_file.h"
+#include "host/issuers_watch.h"
 
 #include "audit/audit.h"
 #include "base/clock.h"
@@ -65,6 +65,7 @@ struct host {
     struct node_catalog *catalog;
     struct ai_providers *ai;      /* NULL = none */
     struct http_issuers *issuers; /* NULL = none */
+    struct issuers_watch *issuers_watch;
     struct payload_rules *rules;
     struct journal *journal;
     struct egress *egress; /* NULL = off */
@@ -287,6 +288,16 @@ static int build_egress(struct host *h, struct wopr_error *err) {
     return rc == 0 ? egress_new(&ec, &h->egress, err) : rc;
 }
 
+static int build_issuers(struct host *h, struct wopr_error *err) {
+    const struct egress_allow *allow = h->egress != NULL ? egress_allowed(h->egress) : NULL;
+    struct issuers_file f = {.path = h->cfg.host_issuers, .allow = allow};
+    if (f.path == NULL || *f.path == '\0') return 0;
+    int rc = issuers_file_read(&f, &h->issuers, err);
+    if (rc == 0) rc = issuers_watch_new(&f, h->issuers, h->egress, &h->issuers_watch, err);
+    if (rc != 0) issuers_file_fini(&f);
+    return rc;
+}
+
 static int build_remotes(struct host *h, struct wopr_error *err) {
     const struct egress_allow *allow = h->egress != NULL ? egress_allowed(h->egress) : NULL;
     return host_remotes_load(&h->cfg, allow, h->arena, &h->remotes, err);
@@ -421,6 +432,7 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     h->sources.journal = h->journal;
     h->sources.engine = h->engine;
     h->sources.egress = h->egress;
+    h->sources.issuers = h->issuers_watch;
     h->sources.hooks = h->hooks;
     h->sources.audit = h->audit;
     h->sources.otel = h->otel;
@@ -465,9 +477,9 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = make_secrets(h->store, h->arena, err);
     if (rc == 0) rc = seal_vault(&h->cfg, h->store, &h->vault, err);
     if (rc == 0) rc = seal_old_values(h->store, h->vault, err);
-    if (rc == 0) rc = issuers_file_read(h->cfg.host_issuers, &h->issuers, err);
     if (rc == 0) rc = host_keys_load(&h->keys, &h->cfg, h->store, h->arena, err);
     if (rc == 0) rc = build_egress(h, err);
+    if (rc == 0) rc = build_issuers(h, err);
     if (rc == 0) rc = build_remotes(h, err);
     if (rc == 0) rc = load_seeds(h, err); /* which fixtures are true depends on both */
     if (rc == 0) rc = build_engine(h, err);
@@ -513,7 +525,8 @@ int host_start(struct host *h, struct wopr_error *err) {
     if (h->hooks != NULL) rc = hooks_start(h->hooks, err);
     if (rc == 0 && h->audit != NULL) rc = audit_start(h->audit, err);
     if (rc != 0) return rc;
-    rc = host_keys_record(&h->keys, h->store, h->arena, err);
+    if (h->issuers_watch != NULL) rc = issuers_watch_start(h->issuers_watch, err);
+    if (rc == 0) rc = host_keys_record(&h->keys, h->store, h->arena, err);
     return rc == 0 ? start_http(h, err) : rc;
 }
 
@@ -522,6 +535,7 @@ void host_stop(struct host *h) {
     hooks_stop(h->hooks);
     if (h->engine_running) engine_stop(h->engine);
     h->engine_running = false;
+    issuers_watch_stop(h->issuers_watch);
     if (h->egress != NULL)
         egress_stop(h->egress); /* requests under way are sent again after the next start */
     audit_stop(h->audit);
@@ -539,6 +553,7 @@ void host_free(struct host *h) {
     engine_free(h->engine);
     egress_free(h->egress);
     hooks_free(h->hooks);
+    issuers_watch_free(h->issuers_watch);
     audit_free(h->audit);
     otel_free(h->otel);
     journal_free(h->journal);

@@ -182,6 +182,19 @@ static void render_egress(struct egress *egress, struct buf *b) {
     metric_gauge(b, "wopr_egress_queue_length", "Requests waiting for a place.", (double)s.queued);
 }
 
+/* Without issuers whose keys are behind a URL all stay 0. */
+static void render_issuers(struct issuers_watch *watch, struct buf *b) {
+    static const char fetches[] = "wopr_issuer_fetches_total";
+    struct issuers_watch_stats s = {0};
+    if (watch != NULL) issuers_watch_stats(watch, &s);
+    metric_head(b, fetches, "counter", "Key sets of token issuers fetched, by outcome.");
+    metric_labelled(b, fetches, "result", "ok", s.fetched);
+    metric_labelled(b, fetches, "result", "failed", s.failed);
+    metric_gauge(b, "wopr_issuer_keys_age_seconds",
+                 "Age of the oldest key set that came by URL; -1: one never came.",
+                 s.oldest_ms < 0 ? -1 : (double)s.oldest_ms / 1000);
+}
+
 /* Without an audit log all stay 0. */
 static void render_audit(struct audit *audit, struct buf *b) {
     struct audit_stats s = {0};
@@ -334,6 +347,7 @@ void host_metrics_render(void *sources, struct buf *out) {
     render_tasks(&ts, out);
     render_task_types(m->store, out);
     render_egress(m->egress, out);
+    render_issuers(m->issuers, out);
     render_hooks(m->hooks, out);
     render_audit(m->audit, out);
     render_otel(m->otel, out);

@@ -6,16 +6,18 @@
 
 #include "egress/egress.h"
 #include "engine/engine.h"
+#include "host/issuers_watch.h"
 #include "wire/v1/v1.h"
 
 struct metrics_sources {
     struct store *store;
     struct journal *journal;
     struct engine *engine;
-    struct egress *egress; /* NULL = off */
-    struct hooks *hooks;   /* NULL = off */
-    struct audit *audit;   /* NULL = off */
-    struct otel *otel;     /* NULL = off */
+    struct egress *egress;         /* NULL = off */
+    struct issuers_watch *issuers; /* NULL = no issuers */
+    struct hooks *hooks;           /* NULL = off */
+    struct audit *audit;           /* NULL = off */
+    struct otel *otel;             /* NULL = off */
     const struct v1 *v1;
     int64_t started_ms; /* wall clock */
 };

@@ -252,7 +252,7 @@ struct http_config {
      * is revoked.  The rows stay the caller's. */
     const struct api_key *configured;
     size_t configured_nr;
-    const struct http_issuers *issuers; /* the caller's; NULL: only API keys are taken */
+    struct http_issuers *issuers; /* the caller's; NULL: only API keys are taken */
     const char *const
         *cors_origins; /* NULL-terminated exact origins or "*", NULL = no CORS (HTTP-18) */
     unsigned connections_max;
@@ -299,17 +299,46 @@ struct http_issuers;
 /* Appends the JSON Web Key Set of a file that the text names.  Any error but NO_MEMORY is the
  * file's, and its message says why. */
 typedef int http_issuer_keys(void *ctx, struct str file, struct buf *out, struct wopr_error *err);
+/* May keys be fetched there?  An error's message says why not. */
+typedef int http_issuer_reach(void *ctx, struct str url, struct wopr_error *err);
+struct http_issuer_files {
+    http_issuer_keys *keys;
+    http_issuer_reach *reach;
+    void *ctx;
+};
 /* {"issuers":[...]}, as docs/security.md describes it.  CONFIG names the member and the remedy;
  * NO_MEMORY. */
-MUST_CHECK int http_issuers_new(struct str text, http_issuer_keys *keys, void *ctx,
+MUST_CHECK int http_issuers_new(struct str text, const struct http_issuer_files *files,
                                 struct http_issuers **out, struct wopr_error *err);
+/* Read them anew: tokens are judged by the new ones from now on.  Keys that came by URL stay where
+ * name and URL do.  After an error nothing has changed. */
+MUST_CHECK int http_issuers_read(struct http_issuers *s, struct str text,
+                                 const struct http_issuer_files *files, struct wopr_error *err);
 void http_issuers_free(struct http_issuers *s); /* takes NULL */
 struct http_issuer_shown {                      /* what discovery says of one */
     struct str url, audience;
     bool users;
 };
-/* false: there is no ith one; s may be NULL. */
+/* false: there is no ith one; s may be NULL.  Texts are borrowed until http_issuers_read. */
 bool http_issuer_at(const struct http_issuers *s, size_t i, struct http_issuer_shown *out);
+
+/* Of an issuer whose keys come by URL: */
+struct http_issuer_source {
+    struct str name, url;
+    int64_t refresh_ms; /* between two fetches */
+    int64_t age_ms;     /* of its keys; -1: there are none */
+    bool wanted;        /* a token named a key that is not among them */
+};
+/* The ith issuer; an empty url: its keys are in a file.  Texts are in a. */
+bool http_issuer_source_at(struct http_issuers *s, size_t i, struct arena *a,
+                           struct http_issuer_source *out);
+/* fn is called from any thread, with a lock held, when an issuer's keys become wanted, once until
+ * there are new ones; it must only wake somebody.  NULL: nobody any more. */
+void http_issuers_wanted(struct http_issuers *s, void (*fn)(void *ctx), void *ctx);
+/* Its keys, as they were fetched.  SYNTAX, TOO_BIG: they are not taken, the old ones stay.
+ * NOT_FOUND: there is no such issuer any more.  NO_MEMORY. */
+MUST_CHECK int http_issuer_keys_put(struct http_issuers *s, struct str name, struct str url,
+                                    struct str jwks, struct wopr_error *err);
 
 /* --- API keys --- */
 #define KEY_PREFIX_LIVE "hk_"

@@ -50,8 +50,8 @@ static bool audience_ok(const struct issuer *is, struct str aud, struct arena *a
     return false;
 }
 
-static const struct issuer *issuer_of(const struct http_issuers *s, const struct jwt *t,
-                                      struct arena *a) {
+static struct issuer *issuer_of(const struct issuer_table *s, const struct jwt *t,
+                                struct arena *a) {
     struct str iss = json_string(json_get(t->claims, "iss"), a);
     struct str aud = json_get(t->claims, "aud");
     for (size_t i = 0; iss.n > 0 && i < s->n; i++)
@@ -148,19 +148,36 @@ static struct str key_id_of(const struct issuer *is, struct str subject, struct 
     return arena_printf(a, STR_FMT "#%.*s", STR_ARG(is->name), DIGEST_SHOWN, hex);
 }
 
-int issuers_check(const struct http_issuers *s, const struct jwt *t, int64_t now_ms,
-                  struct arena *a, struct principal *out, struct wopr_error *err) {
+/* --- by whom --- */
+
+static int signature_check(struct http_issuers *s, struct issuer *is, const struct jwt *t,
+                           struct wopr_error *err) {
+    if ((is->algs & t->alg) == 0) return token_refuse(err);
+    struct issuer_keys *k = issuer_keys_hold(s, is);
+    if (!k)
+        return wopr_error_set(err, WOPR_E_UNAVAILABLE,
+                              "the keys of the token's issuer cannot be fetched at present");
+    bool ok = jwk_set_signed(k->set, t);
+    if (!ok && !jwk_set_named(k->set, t)) issuer_keys_want(s, is);
+    issuer_keys_drop(s, k);
+    return ok ? 0 : token_refuse(err);
+}
+
+static int table_check(struct http_issuers *s, const struct issuer_table *table,
+                       const struct jwt *t, int64_t now_ms, struct arena *a, struct principal *out,
+                       struct wopr_error *err) {
     struct principal p = {.authenticated = true};
-    const struct issuer *is = issuer_of(s, t, a);
-    bool ok = is && (is->algs & t->alg) != 0 && jwk_set_signed(is->keys, t) &&
-              times_ok(is, t->claims, now_ms, &p.token_ends_ms) &&
+    struct issuer *is = issuer_of(table, t, a);
+    int rc = is ? signature_check(s, is, t, err) : token_refuse(err);
+    if (rc != 0) return arena_failed(a) ? no_memory(err) : rc;
+    bool ok = times_ok(is, t->claims, now_ms, &p.token_ends_ms) &&
               subject_get(is, t->claims, a, &p.subject_id) &&
               tenant_get(is, t->claims, a, &p.tenant);
     if (!ok) return arena_failed(a) ? no_memory(err) : token_refuse(err);
     if (texts_have(&is->disabled, p.subject_id))
         return wopr_error_set(err, WOPR_E_KEY_REVOKED, "the subject of the token is disabled here");
-    p.subject_issuer = is->url;
-    p.workspace = p.tenant;
+    p.subject_issuer = arena_str(a, is->url); /* the table may be replaced before the answer */
+    p.workspace = p.tenant = arena_str(a, p.tenant);
     p.test_mode = is->test_mode;
     p.scopes = scopes_get(is, t->claims, a);
     p.key_id = key_id_of(is, p.subject_id, a);
@@ -170,4 +187,12 @@ int issuers_check(const struct http_issuers *s, const struct jwt *t, int64_t now
     if (arena_failed(a)) return no_memory(err);
     *out = p;
     return 0;
+}
+
+int issuers_check(struct http_issuers *s, const struct jwt *t, int64_t now_ms, struct arena *a,
+                  struct principal *out, struct wopr_error *err) {
+    struct issuer_table *table = issuers_hold(s);
+    int rc = table_check(s, table, t, now_ms, a, out, err);
+    issuers_drop(s, table);
+    return rc;
 }

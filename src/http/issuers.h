@@ -2,13 +2,17 @@
  * issuers.h: whose tokens are taken besides API keys, and for whom they speak (AUTH-11, AUTH-21,
  * AUTH-23).  Layer: http.
  *
- * A set of issuers never changes after it was read; any number of threads may ask it.
+ * What was read from the operator's file is a table, which never changes but for the keys of
+ * issuers that publish them at a URL.  Whoever checks a token holds the table and the keys
+ * meanwhile, so that both can be replaced at any time (issuers_live.c).
  */
 #ifndef WOPR_HTTP_ISSUERS_H
 #define WOPR_HTTP_ISSUERS_H
 
 #include "codec/jwk.h"
 #include "http/http.h"
+
+#include <pthread.h>
 
 struct issuer_map { /* a value of a claim, and what it means here */
     struct str value, tenant;
@@ -36,18 +40,50 @@ struct issuer {
     struct str subject_claim, scopes_claim;
     struct issuer_maps scopes;    /* n == 0: the words of AUTH-5 grant themselves */
     struct issuer_texts disabled; /* subjects */
-    struct jwk_set *keys;
+    struct str keys_url;          /* empty: they are in a file, and stay */
+    int64_t refresh_ms, outage_ms;
+    struct issuer_keys *keys; /* (mu) NULL: none could be fetched yet */
+    bool wanted;              /* (mu) a token named a key that is not there */
 };
-struct http_issuers {
+struct issuer_keys {
+    struct jwk_set *set;
+    uint64_t came_ms; /* monotonic */
+    unsigned refs;    /* (mu) */
+};
+struct issuer_table {
     struct arena *arena;
     struct issuer *v;
     size_t n;
+    unsigned refs; /* (mu) */
+};
+struct http_issuers {
+    pthread_mutex_t mu;
+    struct issuer_table *table; /* (mu) */
+    void (*wanted)(void *ctx);  /* (mu) or NULL */
+    void *wanted_ctx;
 };
 
+/* --- issuers_read.c --- */
+/* As http_issuers_new. */
+MUST_CHECK int issuer_table_read(struct str text, const struct http_issuer_files *files,
+                                 struct issuer_table **out, struct wopr_error *err);
+void issuer_table_free(struct issuer_table *t); /* takes NULL */
+
+/* --- issuers_live.c --- */
+struct issuer_table *issuers_hold(struct http_issuers *s);
+void issuers_drop(struct http_issuers *s, struct issuer_table *t);
+/* NULL: none came yet, or the last ones are too old to be believed. */
+struct issuer_keys *issuer_keys_hold(struct http_issuers *s, const struct issuer *is);
+void issuer_keys_drop(struct http_issuers *s, struct issuer_keys *k);
+/* A token names a key that is not among them: perhaps it is new. */
+void issuer_keys_want(struct http_issuers *s, struct issuer *is);
+
+/* --- issuers.c --- */
+
 /* The principal of a token that was read, once an issuer's keys verify it.  UNAUTHENTICATED for
- * whatever is wrong with it, KEY_REVOKED for a disabled subject, NO_MEMORY.  Texts are in a, or
- * those of the issuers.  *out is written on success only. */
-MUST_CHECK int issuers_check(const struct http_issuers *s, const struct jwt *t, int64_t now_ms,
+ * whatever is wrong with it, KEY_REVOKED for a disabled subject, UNAVAILABLE while the keys of its
+ * issuer are not known, NO_MEMORY.  Texts are in a.  *out is written on success only. */
+MUST_CHECK int issuers_check(struct http_issuers *s, const struct jwt *t, int64_t now_ms,
                              struct arena *a, struct principal *out, struct wopr_error *err);
 
 #endif

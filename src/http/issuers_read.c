@@ -14,15 +14,18 @@ enum {
     ISSUER_LIST_MAX = 1024,
     ISSUER_SKEW_S = 60,
     ISSUER_SKEW_S_MAX = 300,
+    REFRESH_S = 300,
+    REFRESH_S_MAX = 86400,
+    OUTAGE_S = 86400,
+    OUTAGE_S_MAX = 30 * 86400,
     ISSUERS_ARENA_BYTES = 8 * 1024 * 1024
 };
 
 struct reader {
-    struct http_issuers *out;
+    struct issuer_table *out;
     struct arena *a;
     size_t at;
-    http_issuer_keys *keys;
-    void *ctx;
+    const struct http_issuer_files *files;
     struct wopr_error *err;
 };
 
@@ -112,10 +115,12 @@ static int map_read(const struct reader *x, struct str o, const char *member, bo
 }
 
 static int members_known(const struct reader *x, struct str o) {
+    /* clang-format off */
     static const char *const KNOWN[] = {
-        "name",     "issuer",       "audience",         "profile", "algorithms",
-        "jwksFile", "mode",         "clockSkewSeconds", "tenant",  "tenantClaim",
-        "tenants",  "subjectClaim", "scopesClaim",      "scopes",  "disabledSubjects"};
+        "name", "issuer", "audience", "profile", "algorithms", "jwksFile", "jwksUrl",
+        "jwksRefreshSeconds", "jwksOutageSeconds", "mode", "clockSkewSeconds", "tenant",
+        "tenantClaim", "tenants", "subjectClaim", "scopesClaim", "scopes", "disabledSubjects"};
+    /* clang-format on */
     struct json_members m;
     if (json_type_of(o) != JSON_OBJECT || json_members(o, x->a, &m, NULL) != 0)
         return arena_failed(x->a)
@@ -196,13 +201,20 @@ static int algorithms_read(const struct reader *x, struct str o, struct issuer *
     return rc;
 }
 
-static int skew_read(const struct reader *x, struct str o, struct issuer *is) {
-    struct str raw = json_get(o, "clockSkewSeconds");
-    int64_t s = ISSUER_SKEW_S;
-    if (raw.p && (!json_int(raw, &s) || s < 0 || s > ISSUER_SKEW_S_MAX))
-        return issuer_wrong(x, "clockSkewSeconds", "must be 0 to 300");
-    is->skew_ms = s * 1000;
+static int seconds_read(const struct reader *x, struct str o, const char *member, int64_t least,
+                        int64_t most, int64_t usual, int64_t *ms) {
+    struct str raw = json_get(o, member);
+    int64_t s = usual;
+    if (raw.p && (!json_int(raw, &s) || s < least || s > most))
+        return wopr_error_set(x->err, WOPR_E_CONFIG, "issuers[%zu].%s must be %lld to %lld", x->at,
+                              member, (long long)least, (long long)most);
+    *ms = s * 1000;
     return 0;
+}
+
+static int skew_read(const struct reader *x, struct str o, struct issuer *is) {
+    return seconds_read(x, o, "clockSkewSeconds", 0, ISSUER_SKEW_S_MAX, ISSUER_SKEW_S,
+                        &is->skew_ms);
 }
 
 static int tenants_read(const struct reader *x, struct str o, struct issuer *is) {
@@ -233,21 +245,44 @@ static int claims_read(const struct reader *x, struct str o, struct issuer *is) 
     return 0;
 }
 
+static int member_failed(const struct reader *x, const char *member, int rc,
+                         const struct wopr_error *why) {
+    if (rc == 0 || rc == WOPR_E_NO_MEMORY) return rc == 0 ? 0 : no_memory(x);
+    return wopr_error_set(x->err, WOPR_E_CONFIG, "issuers[%zu].%s: %s", x->at, member,
+                          why->message);
+}
+
+static int file_keys_read(const struct reader *x, struct str file, struct issuer *is) {
+    struct wopr_error why = {0};
+    struct buf b;
+    buf_init(&b, JWK_SET_BYTES_MAX);
+    int rc = x->files->keys(x->files->ctx, file, &b, &why);
+    is->keys = rc == 0 ? MEM_NEW(struct issuer_keys) : NULL;
+    if (rc == 0 && !is->keys) rc = WOPR_E_NO_MEMORY;
+    if (rc == 0) rc = jwk_set_read(buf_str(&b), &is->keys->set, &why);
+    if (is->keys) is->keys->refs = 1;
+    buf_fini(&b);
+    return member_failed(x, "jwksFile", rc, &why);
+}
+
+/* A file's are read here; those behind a URL come when they come. */
 static int keys_read(const struct reader *x, struct str o, struct issuer *is) {
     struct str file;
     struct wopr_error why = {0};
-    struct buf b;
     int rc = text_read(x, o, "jwksFile", &file);
+    if (rc == 0) rc = text_read(x, o, "jwksUrl", &is->keys_url);
+    if (rc == 0)
+        rc = seconds_read(x, o, "jwksRefreshSeconds", 1, REFRESH_S_MAX, REFRESH_S, &is->refresh_ms);
+    if (rc == 0)
+        rc = seconds_read(x, o, "jwksOutageSeconds", 1, OUTAGE_S_MAX, OUTAGE_S, &is->outage_ms);
     if (rc != 0) return rc;
-    if (file.n == 0) return issuer_wrong(x, "jwksFile", "must name the file of its public keys");
-    buf_init(&b, JWK_SET_BYTES_MAX);
-    rc = x->keys(x->ctx, file, &b, &why);
-    if (rc == 0) rc = jwk_set_read(buf_str(&b), &is->keys, &why);
-    buf_fini(&b);
-    if (rc == WOPR_E_NO_MEMORY) return no_memory(x);
-    return rc == 0 ? 0
-                   : wopr_error_set(x->err, WOPR_E_CONFIG, "issuers[%zu].jwksFile: %s", x->at,
-                                    why.message);
+    if ((file.n > 0) == (is->keys_url.n > 0))
+        return issuer_wrong(x, "jwksFile",
+                            "or jwksUrl must say where its public keys are, and not both");
+    if (file.n > 0) return file_keys_read(x, file, is);
+    if (is->outage_ms < is->refresh_ms)
+        return issuer_wrong(x, "jwksOutageSeconds", "must not be less than jwksRefreshSeconds");
+    return member_failed(x, "jwksUrl", x->files->reach(x->files->ctx, is->keys_url, &why), &why);
 }
 
 static int issuer_read(const struct reader *x, struct str o, struct issuer *is) {
@@ -294,31 +329,31 @@ static int all_read(struct reader *x, struct str text) {
     return rc;
 }
 
-int http_issuers_new(struct str text, http_issuer_keys *keys, void *ctx, struct http_issuers **out,
-                     struct wopr_error *err) {
+int issuer_table_read(struct str text, const struct http_issuer_files *files,
+                      struct issuer_table **out, struct wopr_error *err) {
     struct wopr_error spare = {0};
     struct arena *a = arena_new(ISSUERS_ARENA_BYTES);
-    struct http_issuers *s = a ? ARENA_NEW(a, struct http_issuers) : NULL;
-    struct reader x = {s, a, 0, keys, ctx, err ? err : &spare};
+    struct issuer_table *s = a ? ARENA_NEW(a, struct issuer_table) : NULL;
+    struct reader x = {s, a, 0, files, err ? err : &spare};
     if (!s) {
         arena_free(a);
         return no_memory(&x);
     }
     s->arena = a;
+    s->refs = 1;
     int rc = all_read(&x, text);
     if (rc == 0) *out = s;
-    else http_issuers_free(s);
+    else issuer_table_free(s);
     return rc;
 }
 
-void http_issuers_free(struct http_issuers *s) {
-    if (!s) return;
-    for (size_t i = 0; i < s->n; i++) jwk_set_free(s->v[i].keys);
-    arena_free(s->arena);
-}
-
-bool http_issuer_at(const struct http_issuers *s, size_t i, struct http_issuer_shown *out) {
-    if (!s || i >= s->n) return false;
-    *out = (struct http_issuer_shown){s->v[i].url, s->v[i].audiences.v[0], s->v[i].users};
-    return true;
+void issuer_table_free(struct issuer_table *t) {
+    if (!t) return;
+    for (size_t i = 0; i < t->n; i++) {
+        struct issuer_keys *k = t->v[i].keys;
+        if (!k || --k->refs > 0) continue;
+        jwk_set_free(k->set);
+        mem_free(k);
+    }
+    arena_free(t->arena);
 }

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 20000, ROUNDS_MAX = 500 };
+enum { WAIT_MS = 60000, ROUNDS_MAX = 500 };
 
 static void faults_down(void) {
     fault_disarm();

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { WAIT_MS = 20000 };
+enum { WAIT_MS = 60000 };
 
 TestSuite(http_fold, .timeout = 300);
 

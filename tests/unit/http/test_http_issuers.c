@@ -6,10 +6,11 @@
 #include "http/issuers.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #define NOW_MS INT64_C(1800000000000)
 
-static const uint8_t SECRET[32] = {1, 2, 3};
+static const uint8_t SECRET[32] = {1, 2, 3}, OTHER[32] = {4, 5, 6};
 static struct ed25519_key key;
 
 static int keys_give(void *ctx, struct str file, struct buf *out, struct wopr_error *err) {
@@ -19,6 +20,8 @@ static int keys_give(void *ctx, struct str file, struct buf *out, struct wopr_er
     buf_addz(out, "\"}]}");
     return 0;
 }
+
+static const struct http_issuer_files FILES = {.keys = keys_give};
 
 #define ISSUER(name)                                                                               \
     "{\"name\":\"" name "\",\"issuer\":\"https://" name "\",\"audience\":\"w\","                   \
@@ -43,7 +46,7 @@ static struct str token_of(struct arena *a, const char *iss, const char *sub) {
     return s;
 }
 
-static struct principal who(const struct http_issuers *s, struct arena *a, const char *iss,
+static struct principal who(struct http_issuers *s, struct arena *a, const char *iss,
                             const char *sub) {
     struct jwt t;
     struct principal p = {0};
@@ -59,7 +62,7 @@ Test(http_issuers, a_subject_passes_for_nobody_elses) {
     struct wopr_error err = {0};
     cr_assert_eq(ed25519_from_secret(SECRET, &key, &err), 0);
     cr_assert_eq(http_issuers_new(STR("{\"issuers\":[" ISSUER("one") "," ISSUER("two") "]}"),
-                                  keys_give, NULL, &s, &err),
+                                  &FILES, &s, &err),
                  0, "%s", err.message);
     struct principal one = who(s, a, "one", "alice"), two = who(s, a, "two", "alice");
     cr_expect(str_eqc(one.subject_id, "one:alice"), "votes and credentials compare it alone");
@@ -71,6 +74,87 @@ Test(http_issuers, a_subject_passes_for_nobody_elses) {
     struct principal odd = who(s, a, "one", "alice smith");
     cr_expect(str_starts(odd.subject_id, STR("one#")) && odd.subject_id.n == 4 + 32,
               "other characters are a digest: " STR_FMT, STR_ARG(odd.subject_id));
+    http_issuers_free(s);
+    arena_free(a);
+}
+
+/* --- replaced while they are used --- */
+
+static int anywhere(void *ctx, struct str url, struct wopr_error *err) {
+    (void)ctx, (void)url, (void)err;
+    return 0;
+}
+static const struct http_issuer_files URLS = {.keys = keys_give, .reach = anywhere};
+#define BY_URL(more)                                                                               \
+    "{\"issuers\":[{\"name\":\"u\",\"profile\":\"client-credentials\",\"issuer\":\"https://u\","   \
+    "\"audience\":\"w\",\"algorithms\":[\"EdDSA\"],\"tenant\":\"t\",\"jwksUrl\":\"https://"     \
+    "k\"" more "}]}"
+
+static int check(struct http_issuers *s, struct arena *a) {
+    struct jwt t;
+    struct principal p = {0};
+    struct wopr_error err = {0};
+    cr_assert_eq(jwt_read(token_of(a, "u", "alice"), a, &t, &err), 0, "%s", err.message);
+    return issuers_check(s, &t, NOW_MS, a, &p, &err);
+}
+
+static int put(struct http_issuers *s, const char *name, const char *jwks) {
+    struct wopr_error err = {0};
+    return http_issuer_keys_put(s, str_c(name), STR("https://k"), str_c(jwks), &err);
+}
+
+static void count_up(void *ctx) { ++*(int *)ctx; }
+
+static const char *published(void) {
+    static char text[256];
+    struct buf b;
+    buf_init(&b, sizeof text);
+    (void)keys_give(NULL, STR_NONE, &b, NULL);
+    snprintf(text, sizeof text, STR_FMT, STR_ARG(buf_str(&b)));
+    buf_fini(&b);
+    return text;
+}
+
+Test(http_issuers, keys_come_and_go_while_tokens_are_checked /* AUTH-21, AUTH-23 */) {
+    struct arena *a = arena_new(1 << 20);
+    struct http_issuers *s = NULL;
+    struct http_issuer_source is;
+    struct wopr_error err = {0};
+    int wanted = 0;
+    cr_assert_eq(ed25519_from_secret(SECRET, &key, &err), 0);
+    cr_assert_eq(http_issuers_new(STR(BY_URL("")), &URLS, &s, &err), 0, "%s", err.message);
+    http_issuers_wanted(s, count_up, &wanted);
+    cr_expect_eq(check(s, a), WOPR_E_UNAVAILABLE, "none came yet");
+    cr_expect_eq(wanted, 0, "and they are asked for anyway");
+    cr_assert(http_issuer_source_at(s, 0, a, &is) && !http_issuer_source_at(s, 1, a, &is));
+    cr_expect(is.age_ms == -1 && is.refresh_ms == 300000 && str_eqc(is.url, "https://k"));
+    cr_expect_eq(put(s, "u", "{\"keys\":[]}"), WOPR_E_SYNTAX);
+    cr_expect_eq(put(s, "other", published()), WOPR_E_NOT_FOUND);
+    cr_expect_eq(check(s, a), WOPR_E_UNAVAILABLE, "neither was taken");
+    cr_assert_eq(put(s, "u", published()), 0);
+    cr_expect_eq(check(s, a), 0);
+    cr_assert(http_issuer_source_at(s, 0, a, &is) && is.age_ms >= 0 && !is.wanted);
+
+    struct issuer_table *table = issuers_hold(s); /* as one who checks */
+    struct issuer_keys *keys = issuer_keys_hold(s, &table->v[0]);
+    cr_assert_eq(http_issuers_read(s, STR(BY_URL(",\"jwksRefreshSeconds\":7")), &URLS, &err), 0);
+    cr_expect_eq(check(s, a), 0, "what came by the URL stays");
+    cr_assert(http_issuer_source_at(s, 0, a, &is) && is.refresh_ms == 7000);
+    cr_expect_eq(http_issuers_read(s, STR(BY_URL(",\"mode\":3")), &URLS, &err), WOPR_E_CONFIG);
+    cr_expect_eq(check(s, a), 0, "what is wrong changes nothing");
+    cr_assert_eq(ed25519_from_secret(OTHER, &key, &err), 0);
+    cr_assert_eq(put(s, "u", published()), 0);
+    cr_assert_eq(ed25519_from_secret(SECRET, &key, &err), 0);
+    cr_expect_eq(check(s, a), WOPR_E_UNAUTHENTICATED, "the old key is gone");
+    cr_expect_eq(check(s, a), WOPR_E_UNAUTHENTICATED);
+    cr_expect_eq(wanted, 1, "once, until keys come");
+    cr_assert(http_issuer_source_at(s, 0, a, &is) && is.wanted);
+    cr_expect_eq(jwk_set_count(keys->set), 1u, "who held the old ones has them still");
+    issuer_keys_drop(s, keys);
+    issuers_drop(s, table);
+    cr_assert_eq(put(s, "u", published()), 0);
+    cr_expect(http_issuer_source_at(s, 0, a, &is) && !is.wanted);
+    cr_expect_eq(check(s, a), 0);
     http_issuers_free(s);
     arena_free(a);
 }

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-enum { WAIT_MS = 20000 };
+enum { WAIT_MS = 60000 };
 
 TestSuite(http_seams, .fini = world_down, .timeout = 300);
 
