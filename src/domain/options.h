@@ -8,6 +8,9 @@
 #include "domain/bounds.h"
 #include "domain/workflow.h"
 
+/* AGT-15: words of reasoning that a run shows which does not ask for more. */
+#define AGENT_TOKENS_MAX 512
+
 struct run_limits {              /* one table, rendered to discovery too (D42) */
     int64_t max_node_executions; /* CAP-9, default 100 */
     int64_t clarification_rounds, schema_rounds, envelopes_per_turn; /* 3, 2, 5 */

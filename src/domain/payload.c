@@ -44,8 +44,14 @@ struct str pay_run_started(struct arena *a, const struct run_state *s, struct st
 }
 
 struct str pay_run_completed(struct arena *a, struct str outputs, int64_t duration_ms) {
+    return pay_run_ended(a, outputs, STR_NONE, duration_ms);
+}
+
+struct str pay_run_ended(struct arena *a, struct str outputs, struct str reason,
+                         int64_t duration_ms) {
     struct jobj p;
     jobj_begin(&p, PLAN_BYTES_MAX);
+    jw_kstr_opt(&p.w, "reason", reason);
     key_object(&p, "outputs", outputs);
     key_duration(&p, duration_ms);
     return jobj_end(&p, a);
@@ -104,6 +110,19 @@ struct str pay_node_started(struct arena *a, struct str node_id, struct str type
     jw_kstr(&p.w, "typeId", type_id);
     jw_kint(&p.w, "attempt", attempt);
     return jobj_end(&p, a);
+}
+
+struct str pay_of_agent(struct arena *a, struct str payload, struct str agent) {
+    struct buf b;
+    if (agent.n == 0 || payload.n < 2) return payload;
+    buf_init(&b, PLAN_BYTES_MAX);
+    buf_adds(&b, str_n(payload.p, payload.n - 1));
+    buf_addz(&b, payload.n > 2 ? ",\"agent\":" : "\"agent\":");
+    buf_adds(&b, agent);
+    buf_addc(&b, '}');
+    struct str out = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
+    buf_fini(&b);
+    return out;
 }
 
 struct str pay_node_completed(struct arena *a, struct str node_id, struct str outputs,

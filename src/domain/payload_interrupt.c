@@ -20,6 +20,7 @@ struct str pay_interrupt_suspended(struct arena *a, struct str node_id, struct s
         jw_kraw_opt(&p.w, "agentId", json_get(low, "agentId"));
         jw_kraw_opt(&p.w, "threshold", json_get(low, "threshold"));
         jw_kraw_opt(&p.w, "observed", json_get(low, "observed"));
+        jw_kraw_opt(&p.w, "decision", json_get(low, "decision"));
     }
     return jobj_end(&p, a);
 }

@@ -343,6 +343,7 @@ void plan_project(struct plan *p, struct run_state *s, int64_t paused_ms) {
         .error = text_keep(p, text_str(&s->error)),
         .outputs = text_keep(p, text_str(&s->outputs)),
         .agent = text_keep(p, text_str(&s->agent)),
+        .orchestrator = text_keep(p, text_str(&s->orch.agent)),
         .paused_ms = paused_ms,
     };
     p->has_update = p->what != PLAN_SIDE;

@@ -65,6 +65,7 @@ struct run_row_update { /* the columns a plan sets; all of them are written */
     struct str error;                 /* raw or empty */
     struct str outputs;               /* raw or empty */
     struct str agent;                 /* raw or empty */
+    struct str orchestrator;          /* the same */
     int64_t paused_ms;                /* 0 = NULL: acceptance time shown in conflicts (RUN-27) */
 };
 struct plan_node_row {
@@ -339,6 +340,9 @@ void plan_project(struct plan *p, struct run_state *s, int64_t paused_ms);
  * else --- */
 struct str pay_run_started(struct arena *a, const struct run_state *s, struct str masked_inputs);
 struct str pay_run_completed(struct arena *a, struct str outputs, int64_t duration_ms);
+/* The same with why a supervisor ended it, or empty (DISP-8). */
+struct str pay_run_ended(struct arena *a, struct str outputs, struct str reason,
+                         int64_t duration_ms);
 struct str pay_run_failed(struct arena *a, struct str error, struct str node_id,
                           int64_t duration_ms);
 struct str pay_run_cancelled(struct arena *a, struct str reason, struct str by,
@@ -348,6 +352,8 @@ struct str pay_run_paused(struct arena *a, struct str reason, struct str drain_p
 struct str pay_reason(struct arena *a, struct str reason); /* {"reason"?} */
 struct str pay_run_resuming(struct arena *a);
 struct str pay_node_started(struct arena *a, struct str node_id, struct str type_id, int attempt);
+/* AGT-7: payload with the AgentRef of a pinned node; agent empty: payload itself. */
+struct str pay_of_agent(struct arena *a, struct str payload, struct str agent);
 /* The same of a node that cost something: cost, of cost_sanitize, or empty. */
 struct str pay_node_cost(struct arena *a, struct str node_id, struct str outputs,
                          int64_t duration_ms, struct str cost);

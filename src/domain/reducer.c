@@ -5,7 +5,8 @@
 
 #include "codec/json.h"
 
-#define MERGE_MAP_FROM 16u /* fewer members are compared pairwise */
+#define MESSAGE_ID_MAX 256u /* characters */
+#define MERGE_MAP_FROM 16u  /* fewer members are compared pairwise */
 
 enum reducer reducer_of(struct str name) {
     for (int r = 0; r < RED_VENDOR; r++)
@@ -45,12 +46,29 @@ static const struct {
 bool reducer_is_list(enum reducer r) { return ROWS[r].list; }
 bool reducer_crosses(enum reducer r) { return ROWS[r].crosses; }
 
+/* MSG-1: characters of a raw JSON string. */
+static size_t text_length(struct str raw) {
+    size_t n = 0;
+    for (size_t i = 1; i + 1 < raw.n; i++) {
+        if (raw.p[i] != '\\') {
+            n += ((unsigned char)raw.p[i] & 0xC0u) != 0x80;
+            continue;
+        }
+        bool code = raw.p[i + 1] == 'u' && i + 5 < raw.n;
+        bool second = code && (raw.p[i + 2] | 0x20) == 'd' && strchr("cdefCDEF", raw.p[i + 3]);
+        n += !second; /* of a pair */
+        i += code ? 5 : 1;
+    }
+    return n;
+}
+
 const char *reducer_refuses(enum reducer r, struct str x) {
     if (!ROWS[r].any && json_type_of(x) != ROWS[r].takes) return ROWS[r].refusal;
     if (ROWS[r].identity[0] == NULL) return NULL;
     struct str who = reducer_identity(r, x);
     if (who.n == 0) return ROWS[r].refusal;
-    if (r == RED_MESSAGE && (json_type_of(who) != JSON_STRING || who.n <= 2))
+    if (r == RED_MESSAGE &&
+        (json_type_of(who) != JSON_STRING || who.n <= 2 || text_length(who) > MESSAGE_ID_MAX))
         return ROWS[r].refusal;
     return NULL;
 }

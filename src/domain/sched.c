@@ -125,7 +125,8 @@ void sched_next(const struct run_state *s, int64_t now_ms, struct sched_action *
     } else if (s->cap_breached) {
         return;                  /* run.failed is in the same plan */
     } else if (s->end_reached) { /* 30-nodes 2.4; what a trigger holds is not waited for */
-        if (s->counts.running + s->counts.suspended + s->counts.retry == 0)
+        /* DISP-8: after a decision to terminate siblings are cancelled, not waited for. */
+        if (s->orch.ended_by != 0 || s->counts.running + s->counts.suspended + s->counts.retry == 0)
             *out = action_make(SCHED_COMPLETE, -1);
     } else if (s->sched.skips_nr > 0) {
         *out = action_make(SCHED_SKIP, s->sched.skips[0]);

@@ -70,7 +70,9 @@ static bool failure_handled(const struct run_state *s, int node) {
 }
 
 void sched_check_handled(struct run_state *s, int node) {
-    if (s->failure.node < 0 && !failure_handled(s, node)) s->failure.node = node;
+    /* A bound that the node met ends the run, whoever waits for failures (ORCH-9, DISP-11). */
+    bool ends = s->cap_breached || !failure_handled(s, node);
+    if (s->failure.node < 0 && ends) s->failure.node = node;
 }
 
 void sched_skip(struct run_state *s, int node, enum sched_skip why) {

@@ -71,6 +71,7 @@ static int edge_outcome(struct run_state *s, const struct wf_edge *e, enum edge_
 /* WF-13: a dispatcher loops after next-worker and ask-user, never after terminate. */
 static bool dispatch_terminated(const struct run_state *s, int node) {
     struct str d = json_get(text_str(&s->nodes[node].outputs), "decision");
+    if (s->orch.ended_by == node + 1) return true;
     return (s->wf->nodes[node].traits & NODE_IS_DISPATCHER) != 0 && s->nodes[node].outputs.n > 0 &&
            str_eqc(d, "\"terminate\"");
 }
@@ -127,6 +128,7 @@ int sched_node_settled(struct run_state *s, int node, struct wopr_error *err) {
     s->sched.unsettled_nr--;
     if (n->status == NODE_COMPLETED && (s->wf->nodes[node].traits & NODE_IS_END) != 0)
         s->end_reached = true;
+    if (s->orch.ended_by != 0) s->end_reached = true; /* DISP-8 */
     s->sched.settling = (struct sched_settling){
         .node = node + 1, .steps = SETTLE_STEPS_MAX, .now_ms = s->last_ts_ms};
     return 0;

@@ -150,6 +150,7 @@ void run_state_free(struct run_state *s) {
         text_clear(&s->nodes[i].cost);
         text_clear(&s->nodes[i].error);
         text_clear(&s->nodes[i].clear);
+        text_clear(&s->nodes[i].orch.decision);
     }
     mem_free(s->nodes);
     state_vars_free(s);
@@ -165,6 +166,8 @@ void run_state_free(struct run_state *s) {
     sched_free(s);
     text_clear(&s->error);
     text_clear(&s->agent);
+    text_clear(&s->orch.agent);
+    text_clear(&s->orch.decision);
     text_clear(&s->outputs);
     arena_free(s->arena);
     workflow_unref(s->wf);
@@ -273,11 +276,6 @@ static int fold_run_paused(struct fold *f) {
     if (i < 0 || s->nodes[i].status != NODE_RUNNING)
         return fold_corrupt(f, "the interrupted node does not run");
     return node_wait_retry(s, i, f->ts_ms) == 0 ? 0 : fold_no_memory(f);
-}
-
-static int fold_cap_breached(struct fold *f) {
-    f->run->cap_breached = true;
-    return 0;
 }
 
 static int fold_variable_changed(struct fold *f) {

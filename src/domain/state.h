@@ -150,7 +150,12 @@ struct node_state {
     struct text cost;           /* what its activations cost, added up (domain/cost.h), or empty */
     bool masked;                /* some of the outputs are shown masked */
     int32_t terminal_n;         /* terminal outcomes so far (D56) */
-    struct sched_node sched;    /* of sched*.c; the fold leaves it alone */
+    struct node_orch {        /* state_orch.c: supervisors and dispatchers, as they were started */
+        int64_t mark;         /* supervisor: decisions before it; dispatcher: which execution */
+        int64_t seq;          /* dispatcher: of the decision that it acts on, 0 = none */
+        struct text decision; /* that decision, raw */
+    } orch;
+    struct sched_node sched; /* of sched*.c; the fold leaves it alone */
 };
 /* The outputs as nodes of the run read them. */
 static inline struct str node_outputs_clear(const struct node_state *n) {
@@ -285,6 +290,19 @@ struct run_pins {        /* state_pin.c */
     struct pin_state *v; /* in log order */
     size_t n, cap;
 };
+enum cap_kind { CAP_NODE_EXECUTIONS, CAP_ORCHESTRATOR, CAP_DISPATCH, CAP_KIND_NR };
+struct run_cap { /* state_orch.c: the bound that was met, valid with cap_breached */
+    enum cap_kind kind;
+    int64_t limit, observed;
+};
+struct run_orch {         /* state_orch.c: what supervisors decided */
+    struct text agent;    /* raw AgentRef of RunSnapshot.runOrchestrator, or empty (AGT-5) */
+    struct text decision; /* the newest, raw, or empty */
+    int64_t seq;          /* of its runOrchestrator.decided, 0 = none */
+    int64_t decisions;    /* runOrchestrator.decided events */
+    int64_t dispatches;   /* executions of dispatchers, without retries (DISP-11) */
+    int ended_by;         /* the dispatcher that ended the run, plus one; 0 = none (DISP-8) */
+};
 struct run_secrecy { /* what the log shows masked */
     bool masks;      /* nodes may read values that the log shows masked */
     bool masked;     /* a value of the run was masked: something may be sealed for it */
@@ -316,11 +334,22 @@ struct run_state {
     struct run_interrupts interrupts;
     struct run_pins pins;
     struct run_secrecy secrecy;
+    struct run_cap cap;
+    struct run_orch orch;
     struct text error;   /* raw {"code","message","details"?} of run.failed */
     struct text agent;   /* raw AgentRef shown on the snapshot */
     struct text outputs; /* raw outputs of run.completed */
     size_t inputs_seen;  /* bytes of the inputs as conditions see them; 0 = not asked yet */
 };
+/* --- state_orch.c --- */
+/* The id under which the node speaks, a raw JSON string: that of its pin; a supervisor without one
+ * has config.agentId, else "host:orchestrator" (ORCH-5).  Empty: the node is no agent. */
+struct str node_agent_id(const struct wf_node *n);
+/* DISP-10: the sequence of the decision that the events of a dispatcher are caused by, else -1. */
+int64_t orch_cause(const struct run_state *s, int node);
+/* The word of cap.breached. */
+const char *cap_kind_name(enum cap_kind k);
+
 /* Fresh state of a pending run.  Takes a reference on wf. */
 MUST_CHECK int run_state_new(struct workflow *wf, const struct run_meta *meta,
                              const struct run_limits *limits, struct run_state **out,

@@ -30,6 +30,10 @@ struct str fold_clear(const struct fold *f, const char *key);
 bool fold_masked(const struct fold *f); /* members of the payload are masked */
 int fold_channel_written(struct fold *f);
 int fold_version_pinned(struct fold *f);
+int fold_cap_breached(struct fold *f);
+int fold_orchestrator_decided(struct fold *f);
+int orch_node_started(struct fold *f, bool again); /* again: another attempt */
+void orch_node_completed(struct fold *f);
 void state_pins_free(struct run_state *s);
 const char *state_pins_broken(const struct run_state *s); /* V1 */
 int fold_node_started(struct fold *f);

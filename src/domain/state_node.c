@@ -7,6 +7,7 @@
 #include "domain/due_tree.h"
 #include "domain/sched_int.h"
 #include "domain/state_internal.h"
+#include "domain/traits.h"
 
 static void node_count(struct run_state *s, const struct node_state *n, size_t by) {
     /* by is 1 or (size_t)-1: unsigned arithmetic wraps */
@@ -86,7 +87,9 @@ int fold_node_started(struct fold *f) {
     rc = payload_int(f, "attempt", INT32_MAX, again ? n->attempt + 1 : 0, &attempt);
     if (rc != 0) return rc;
     struct str agent = f->run->wf->nodes[f->node].agent;
-    if (agent.n > 0 && text_set(&f->run->agent, agent) != 0) return fold_no_memory(f);
+    bool worker = (f->run->wf->nodes[f->node].traits & NODE_IS_SUPERVISOR) == 0; /* AGT-5 */
+    if (worker && agent.n > 0 && text_set(&f->run->agent, agent) != 0) return fold_no_memory(f);
+    if ((rc = orch_node_started(f, again)) != 0) return rc;
     node_move(f->run, f->node, to, 0);
     n->attempt = (int32_t)attempt;
     n->started_ms = f->ts_ms;
@@ -127,6 +130,7 @@ int fold_node_completed(struct fold *f) {
     struct str clear = f->event->clear.n > 0 ? fold_clear(f, "outputs") : STR_NONE;
     if (run_state_text_set(f->run, &n->clear, clear) != 0) return fold_no_memory(f);
     n->masked = fold_masked(f);
+    orch_node_completed(f);
     node_move(f->run, f->node, to, 0);
     n->completed_ms = f->ts_ms;
     if (n->terminal_n < INT32_MAX) n->terminal_n++;

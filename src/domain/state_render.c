@@ -53,10 +53,10 @@ static const char *nodes_broken(const struct run_state *s) {
 }
 
 static size_t values_bytes(const struct run_state *s) {
-    size_t sum = s->error.n + s->outputs.n;
+    size_t sum = s->error.n + s->outputs.n + s->orch.decision.n;
     for (size_t i = 0; i < s->wf->nodes_nr; i++)
-        sum +=
-            s->nodes[i].outputs.n + s->nodes[i].error.n + s->nodes[i].clear.n + s->nodes[i].cost.n;
+        sum += s->nodes[i].outputs.n + s->nodes[i].error.n + s->nodes[i].clear.n +
+               s->nodes[i].cost.n + s->nodes[i].orch.decision.n;
     for (size_t i = 0; i < s->variables.n; i++)
         sum += sizeof s->variables.v[i] + s->variables.v[i].name.n + s->variables.v[i].value.n +
                s->variables.v[i].shown.n;

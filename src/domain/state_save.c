@@ -17,8 +17,8 @@
 /* If this fails, a member was added: give it a line below, or derive it, and raise STATE_CODEC.
  * test_state_save finds members that padding hides from this check. */
 #if UINTPTR_MAX == UINT64_MAX
-_Static_assert(sizeof(struct run_state) == 944, "struct run_state: walk the new member");
-_Static_assert(sizeof(struct node_state) == 352, "struct node_state: walk the new member");
+_Static_assert(sizeof(struct run_state) == 1032, "struct run_state: walk the new member");
+_Static_assert(sizeof(struct node_state) == 384, "struct node_state: walk the new member");
 _Static_assert(sizeof(struct sched_node) == 184, "struct sched_node: walk the new member");
 _Static_assert(sizeof(struct chan_state) == 104, "struct chan_state: walk the new member");
 _Static_assert(sizeof(struct chan_entry) == 48, "struct chan_entry: walk the new member");
@@ -192,6 +192,9 @@ static void node_walk(struct image *m, struct node_state *n) {
     text_walk(m, &n->clear);
     text_walk(m, &n->cost);
     WALK_BOOL(m, n->masked);
+    WALK_COUNT(m, n->orch.mark);
+    WALK_COUNT(m, n->orch.seq);
+    text_walk(m, &n->orch.decision);
 }
 
 /* Heaps of nodes: check their order and the phase of their nodes, on which other code relies. */
@@ -381,6 +384,15 @@ static void run_walk(struct image *m) {
     text_walk(m, &s->error);
     text_walk(m, &s->agent);
     text_walk(m, &s->outputs);
+    WALK(m, s->cap.kind, 0, CAP_KIND_NR - 1);
+    WALK_COUNT(m, s->cap.limit);
+    WALK_COUNT(m, s->cap.observed);
+    text_walk(m, &s->orch.agent);
+    text_walk(m, &s->orch.decision);
+    WALK_COUNT(m, s->orch.seq);
+    WALK_COUNT(m, s->orch.decisions);
+    WALK_COUNT(m, s->orch.dispatches);
+    WALK(m, s->orch.ended_by, 0, node_last(m) + 1);
     for (size_t i = 0; i < s->wf->nodes_nr && m->rc == 0; i++) node_walk(m, &s->nodes[i]);
     sched_walk(m);
     WALK_LIST(m, s->variables.v, s->variables.n, s->variables.cap, (int64_t)RUN_VARS_MAX, var_walk);

@@ -9,6 +9,7 @@
 #include "codec/jobj.h"
 #include "codec/json.h"
 #include "domain/cost.h"
+#include "engine/agents.h"
 #include "engine/bounds.h"
 #include "engine/credential.h"
 #include "engine/effects.h"
@@ -50,6 +51,7 @@ static void result_done(struct step *st, int node, const struct node_result *r) 
     /* A replay asks nobody, so it costs nothing. */
     struct str cost = timeline_of(st) ? STR_NONE : cost_sanitize(r->cost, st->scratch);
     struct str payload = pay_node_cost(st->plan->arena, def->id, shown, ms, cost);
+    payload = pay_of_agent(st->plan->arena, payload, def->agent);
     struct str clear = masked ? jobj_of(st->plan->arena, "outputs", outputs) : STR_NONE;
     if (masked && !clear.p)
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the outputs of a node");
@@ -72,6 +74,10 @@ static void result_failed(struct step *st, int node, const struct node_result *r
     if (f.details.n > 0 && !is_json_object(f.details)) f.details = STR_NONE;
     if (!utf8_valid(f.code) || !utf8_valid(f.message))
         f = failure_invalid("the error of the node is not valid text");
+    if (r->cap.limit > 0) {
+        run_end_iterations(st, node, &r->cap);
+        return;
+    }
     attempt_failed(st, node, &f);
 }
 
@@ -226,35 +232,24 @@ static bool node_refused(struct step *st, int node) {
     return true;
 }
 
-/* WF-4: the node's agent differs from the one that was active before. */
-static void agent_handoff(struct step *st, int node, struct str before) {
-    struct str from = json_get(before, "agentId");
-    struct str to = json_get(st->state->wf->nodes[node].agent, "agentId");
-    struct jobj o;
-    if (from.n == 0 || to.n == 0 || str_eq(from, to)) return;
-    jobj_begin(&o, EVENT_PAYLOAD_MAX);
-    jw_kraw(&o.w, "fromAgentId", from);
-    jw_kraw(&o.w, "toAgentId", to);
-    (void)step_emit(st, EV_AGENT_HANDOFF, node, -1, jobj_end(&o, st->plan->arena));
-}
-
 void attempt_start(struct step *st, int node) {
     const struct wf_node *def = &st->state->wf->nodes[node];
     const struct node_state *ns = &st->state->nodes[node];
     if (node_refused(st, node)) return;
     int attempt = ns->retry_at_ms > 0 && ns->attempt < INT32_MAX ? ns->attempt + 1 : 0;
     int64_t cause = ns->sched.cause_seq > 0 ? ns->sched.cause_seq : -1; /* EVT-4, CHAN-20 */
-    struct str agent = arena_str(st->scratch, text_str(&st->state->agent));
     st->exec->stalled = false;
     step_timer_clear(st, TIMER_RETRY, node);
+    agent_handoff(st, node);
+    if (step_lost(st)) return;
     struct str payload = pay_node_started(st->plan->arena, def->id, def->type_id, attempt);
+    payload = pay_of_agent(st->plan->arena, payload, def->agent);
     int64_t seq = step_emit(st, EV_NODE_STARTED, node, cause, payload);
     if (seq == EMIT_REFUSED) {
         struct failure f = failure_invalid("the node cannot be started");
         node_end_failed(st, node, &f);
     }
     if (seq < 0) return;
-    agent_handoff(st, node, agent);
     if (!timeline_defers(st, node)) attempt_run(st, node, false);
 }
 

@@ -6,6 +6,7 @@
 
 #include "codec/jobj.h"
 #include "domain/interrupt.h"
+#include "engine/agents.h"
 #include "engine/bounds.h"
 #include "engine/secret.h"
 
@@ -289,6 +290,12 @@ static const struct {
     [EFFECT_CHUNK] = {effect_chunk, PART_TEXT, PART_JSON_OR_NONE},
     [EFFECT_ARTIFACT] = {effect_artifact, PART_JSON, PART_JSON_OR_NONE},
     [EFFECT_PIN] = {effect_pin, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_REASONED] = {agent_effect, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_TOOL_CALLED] = {agent_effect, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_TOOL_RETURNED] = {agent_effect, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_HANDOFF] = {agent_effect, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_DECIDED] = {agent_effect, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_ORCHESTRATED] = {agent_effect, PART_JSON, PART_JSON_OR_NONE},
 };
 
 /* Executors of embedding programs return foreign bytes. */

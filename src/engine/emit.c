@@ -41,6 +41,7 @@ int64_t step_emit_masked(struct step *st, enum ev_kind kind, int node, int64_t c
     struct str id = node >= 0 ? st->state->wf->nodes[node].id : STR_NONE;
     const struct timeline_ops *t = timeline_of(st);
     if (node >= 0) st->node_at = node + 1;
+    if (cause < 0 && kind != EV_NODE_STARTED) cause = orch_cause(st->state, node);
     if (!event_kind_is(kind, EV_F_SHOWN)) payload = secret_scrub(st, payload);
     if (t) t->before(st, kind, payload);
     if (p->failed != 0) return EMIT_BROKEN;

@@ -402,7 +402,7 @@ void fork_begin(struct step *st) {
     int node = re->fork.info->cut_node;
     control_unpause(st);
     if (re->fork.info->cut_kind == EV_CAP_BREACHED)
-        run_end_cap_emitted(st, re->fork.info->link.from_seq - 1);
+        run_end_cap_emitted(st, node, re->fork.info->link.from_seq - 1);
     else if (re->fork.info->cut_kind == EV_LOOPBACK_LIMIT && node >= 0)
         run_end_loop_emitted(st, node);
     else if (node >= 0) fork_group(st, re->fork.info->cut_kind, node);

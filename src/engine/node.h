@@ -29,7 +29,15 @@ enum node_effect_kind {
     EFFECT_LOG,
     EFFECT_CHUNK,
     EFFECT_ARTIFACT,
-    EFFECT_PIN /* made by node_version only: name = change id, value = version */
+    EFFECT_PIN, /* made by node_version only: name = change id, value = version */
+    /* What an agent does (AGT-20..24): value is an object with the members of the event; the host
+     * adds who it is, from the pin. */
+    EFFECT_REASONED,
+    EFFECT_TOOL_CALLED,
+    EFFECT_TOOL_RETURNED, /* after its call, in this or an earlier entry (AGT-25) */
+    EFFECT_HANDOFF,       /* name: the id of the agent that goes on */
+    EFFECT_DECIDED,
+    EFFECT_ORCHESTRATED /* value: the decision of a supervisor (ORCH-3) */
 };
 struct node_effect {
     enum node_effect_kind kind;
@@ -178,6 +186,8 @@ struct node_result {
     struct str error_code; /* FAIL */
     struct str error_message;
     struct str error_details; /* raw object or empty */
+    struct run_cap cap;       /* FAIL: with a limit, the node met this bound of its run, which ends
+                               * with cap.breached and the error (ORCH-9, DISP-11) */
     bool retryable;
     int64_t retry_after_ms;  /* FAIL: a retry waits at least so long; 0 = as its policy says */
     struct node_child child; /* CHILD */

@@ -156,13 +156,37 @@ void run_end_cap(struct step *st, int node) {
     cancel_nodes(st, "upstream-failure"); /* siblings first: the breach and the end stay together */
     int64_t cause = step_emit(st, EV_CAP_BREACHED, node, -1,
                               pay_cap(a, "node-executions", limit, observed, node_id(st, node)));
-    run_end_cap_emitted(st, cause);
+    run_end_cap_emitted(st, node, cause);
 }
 
-void run_end_cap_emitted(struct step *st, int64_t cause) {
+/* The node fails, and nothing handles that (sched_check_handled): its failure ends the run. */
+static void iterations_over(struct step *st, int node) {
+    const struct run_cap *cap = &st->state->cap;
+    bool dispatch = cap->kind == CAP_DISPATCH;
+    struct failure f = {
+        .code = dispatch ? STR("dispatch_iteration_cap_exceeded")
+                         : STR("orchestrator_iteration_cap_exceeded"),
+        .message = arena_printf(st->plan->arena, "the run may %s at most %lld times",
+                                dispatch ? "dispatch" : "be decided about", (long long)cap->limit)};
+    node_end_failed(st, node, &f);
+}
+
+void run_end_iterations(struct step *st, int node, const struct run_cap *cap) {
+    struct str payload = pay_cap(st->plan->arena, cap_kind_name(cap->kind), cap->limit,
+                                 cap->observed, node_id(st, node));
+    int64_t seq = step_emit(st, EV_CAP_BREACHED, node, -1, payload);
+    if (seq == EMIT_REFUSED) plan_fail(st->plan, WOPR_E_INTERNAL, "a bound cannot be told");
+    if (seq >= 0) iterations_over(st, node);
+}
+
+void run_end_cap_emitted(struct step *st, int node, int64_t cause) {
     struct arena *a = st->plan->arena;
-    int64_t limit = st->state->options.recursion_limit, observed = st->state->started_count + 1;
+    int64_t limit = st->state->cap.limit, observed = st->state->cap.observed;
     struct jobj o;
+    if (st->state->cap.kind != CAP_NODE_EXECUTIONS) {
+        if (node >= 0) iterations_over(st, node);
+        return;
+    }
     jobj_begin(&o, EVENT_PAYLOAD_MAX);
     jw_kint(&o.w, "limit", limit);
     jw_kint(&o.w, "observed", observed);
@@ -241,6 +265,8 @@ void run_end_schema_break(struct step *st) {
 
 void run_end_completed(struct step *st) {
     struct buf b;
+    if (st->state->orch.ended_by != 0) cancel_nodes(st, "terminated");
+    if (step_lost(st)) return;
     buf_init(&b, PLAN_BYTES_MAX);
     int rc = sched_outputs(st->state, &b);
     if (rc != 0) {
@@ -249,9 +275,14 @@ void run_end_completed(struct step *st) {
         return;
     }
     step_timers_clear(st);
-    struct str payload = pay_run_completed(st->plan->arena, buf_str(&b), run_duration_ms(st));
+    int by = st->state->orch.ended_by - 1; /* DISP-8 */
+    struct str reason = STR_NONE;
+    if (by >= 0)
+        reason = json_string(json_get(text_str(&st->state->nodes[by].orch.decision), "reason"),
+                             st->scratch);
+    struct str payload = pay_run_ended(st->plan->arena, buf_str(&b), reason, run_duration_ms(st));
     buf_fini(&b);
-    if (step_emit(st, EV_RUN_COMPLETED, -1, -1, payload) == EMIT_REFUSED)
+    if (step_emit(st, EV_RUN_COMPLETED, -1, orch_cause(st->state, by), payload) == EMIT_REFUSED)
         run_end_failed(st, refused_error(st), -1, -1);
 }
 

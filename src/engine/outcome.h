@@ -21,9 +21,11 @@ void node_end_failed(struct step *st, int node, const struct failure *f);
 void run_end_failed(struct step *st, struct str error, int failed_node, int64_t cause);
 void run_end_cascade(struct step *st); /* SCHED_FAIL */
 void run_end_cap(struct step *st, int node);
+/* The node has met a bound on iterations (ORCH-9, DISP-11). */
+void run_end_iterations(struct step *st, int node, const struct run_cap *cap);
 void run_end_loop_limit(struct step *st, int node);
 /* The same for a fork cut just after cap.breached, or after workflow.loopback-limit. */
-void run_end_cap_emitted(struct step *st, int64_t cause);
+void run_end_cap_emitted(struct step *st, int node, int64_t cause);
 void run_end_loop_emitted(struct step *st, int node);
 void run_end_completed(struct step *st);
 void run_end_timeout(struct step *st);

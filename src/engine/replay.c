@@ -310,6 +310,7 @@ static bool source_cancelled(struct step *st, const struct event *g) {
     const struct run_fork *f = &st->exec->fork.info->link;
     struct str reason = json_get(g->payload, "reason");
     bool cascade = g->kind == EV_NODE_CANCELLED && (str_eq(reason, STR("\"upstream-failure\"")) ||
+                                                    str_eq(reason, STR("\"terminated\"")) ||
                                                     str_eq(reason, STR("\"run-timeout\"")));
     if ((g->kind != EV_NODE_CANCELLED && g->kind != EV_RUN_CANCELLED) || cascade) return false;
     int rc = store_events(st->engine->store, f->source_run_no, f->base_seq - 1, 1,

@@ -205,16 +205,13 @@ static bool lacks_remote(const struct host *h, const struct wf_node *n) {
     return true;
 }
 
-/* Fixtures that rely on agents or packs (30 section 3), which this host does not offer yet, or on
+/* Fixtures that rely on memory or packs (30 section 3), which this host does not offer yet, or on
  * systems that it does not know: they would run without doing what their scenario checks. */
 static bool asks_for_more(const struct host *h, const struct workflow *w) {
-    static const char *const flags[] = {"emitReasoningTrace", "mockConfidence", "memoryAction",
-                                        "emitDuplicateMessageId"};
     struct str metadata = json_get(w->text, "metadata");
     for (size_t i = 0; i < w->nodes_nr; i++) {
-        if (w->nodes[i].agent.n > 0 || lacks_remote(h, &w->nodes[i])) return true;
-        for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
-            if (json_get(w->nodes[i].config, flags[k]).p != NULL) return true;
+        if (lacks_remote(h, &w->nodes[i])) return true;
+        if (json_get(w->nodes[i].config, "memoryAction").p != NULL) return true;
     }
     return json_get(metadata, "requiresInstalledPack").p != NULL ||
            json_get(metadata, "requiresWorkspaceAgent").p != NULL;

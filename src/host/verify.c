@@ -139,7 +139,8 @@ static int log_fold(struct verify *v, struct run_state *s, const struct run_orig
 /* Columns that not every status shows. */
 static bool same_hidden(const struct run_view *a, const struct run_view *b) {
     return str_eq(a->error, b->error) && str_eq(a->outputs, b->outputs) &&
-           str_eq(a->current_node, b->current_node) && str_eq(a->agent, b->agent);
+           str_eq(a->current_node, b->current_node) && str_eq(a->agent, b->agent) &&
+           str_eq(a->orchestrator, b->orchestrator);
 }
 
 /* STORE-10: what the log calls open is pending, and nothing else is.  Matched by key: a fork's row

@@ -2,9 +2,10 @@
  * data.c: values, variables, channels, log lines (NODE-31, NODE-56..58, 30-nodes 2.4).
  */
 #include "codec/jobj.h"
-#include "nodes/nodes.h"
+#include "nodes/agent.h"
 
 void exec_identity(const struct node_call *call, struct node_result *out) {
+    if (agent_script(call, out)) return;
     out->outcome = NODE_OUT_DONE;
     out->outputs = call->inputs; /* the same bytes: numbers and key order survive */
 }

@@ -66,6 +66,9 @@ const char *interrupt_config_wrong(struct str config);
 bool mcp_asked(const struct node_call *call);
 const char *mcp_config_wrong(struct str config);
 node_fn exec_mcp;
+/* orchestrate.c: those of core.orchestrator.supervisor and core.dispatch. */
+const char *supervisor_config_wrong(struct str config);
+const char *dispatch_config_wrong(struct str config);
 /* a2a.c: that of core.a2a.invoke. */
 const char *a2a_config_wrong(struct str config);
 /* http_request.c: that of vendor.wopr.http. */

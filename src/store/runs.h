@@ -68,7 +68,8 @@ struct run_view_chan {
 };
 struct run_view {
     struct run_head head;
-    struct str workflow_id, current_node, error, outputs, agent, parent_run_id, parent_node_id;
+    struct str workflow_id, current_node, error, outputs, agent, orchestrator, parent_run_id,
+        parent_node_id;
     struct str configurable, tags, metadata; /* as received: mask before showing */
     int32_t child_depth;                     /* 0 = not a child */
     struct child_row_list children;          /* oldest first, STORE_VIEW_CHILDREN_MAX of them */

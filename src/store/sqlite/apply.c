@@ -68,6 +68,7 @@ static void bind_update(struct query *q, const struct plan *p) {
     bind_opt(q, u->error);
     bind_opt(q, u->outputs);
     bind_opt(q, u->agent);
+    bind_opt(q, u->orchestrator);
 }
 
 /* The conditional update matched no row: which of its conditions failed? */

@@ -89,6 +89,7 @@ static void view_row(struct query *q, struct arena *a, struct run_view *v, struc
     v->error = col_str(q, i++, a);
     v->outputs = col_str(q, i++, a);
     v->agent = col_str(q, i++, a);
+    v->orchestrator = col_str(q, i++, a);
     v->created_ms = col_int(q, i++);
     v->started_ms = col_int(q, i++);
     v->completed_ms = col_int(q, i++);

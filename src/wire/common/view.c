@@ -72,6 +72,7 @@ int wire_view_of_state(const struct run_state *s, const struct run_origin *o, in
     v.error = text_str(&s->error);
     v.outputs = text_str(&s->outputs);
     v.agent = text_str(&s->agent);
+    v.orchestrator = text_str(&s->orch.agent);
     v.configurable = s->meta.configurable;
     v.tags = s->meta.tags;
     v.metadata = s->meta.metadata;

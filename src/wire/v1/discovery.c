@@ -363,6 +363,48 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_end_object(w);
 }
 
+/* AGT-11..13: what agents do here is real wherever they decide; reasoning and tools are told by the
+ * fixtures of conformance only, until a node type asks a model for them. */
+static void put_agents(const struct v1_config *c, struct jw *w) {
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_key(w, "reasoning");
+    jw_object(w);
+    jw_kstrz(w, "verbosity", "summary");
+    jw_kint(w, "tokenLimit", AGENT_TOKENS_MAX);
+    jw_end_object(w);
+    jw_kbool(w, "orchestrator", true);
+    jw_kbool(w, "dispatch", true);
+    jw_kbool(w, "reasoningEvents", c->conformance);
+    jw_kbool(w, "toolEvents", c->conformance);
+    jw_kbool(w, "handoffEvents", true);
+    jw_kbool(w, "decisionEvents", true);
+    jw_end_object(w);
+}
+
+static void put_orchestrator(const struct v1_config *c, struct jw *w) { /* ORCH-1, ORCH-2 */
+    (void)c;
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_kstrz(w, "workerIdInterpretation", "either");
+    jw_kbool(w, "fanOutSupported", true);
+    jw_end_object(w);
+}
+
+static void put_dispatch(const struct v1_config *c, struct jw *w) { /* DISP-1 */
+    static const char *const MODELS[] = {"child-run", NULL};
+    static const char *const ROUTINGS[] = {"clarification", "auto", NULL};
+    (void)c;
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_key(w, "models");
+    string_list(w, MODELS);
+    jw_kbool(w, "fanOutSupported", true);
+    jw_key(w, "askUserRoutings");
+    string_list(w, ROUTINGS);
+    jw_end_object(w);
+}
+
 static const struct feature {
     const char *name;
     bool mirrored; /* repeated under "capabilities" for readers that look only there (CAP-3, CON-1)
@@ -388,6 +430,9 @@ static const struct feature {
     {"replay", true, put_replay, NULL},
     {"webhooks", true, put_webhooks, has_webhooks},
     {"mcp", true, put_mcp, has_mcp},
+    {"agents", true, put_agents, NULL},
+    {"orchestrator", true, put_orchestrator, NULL},
+    {"dispatch", true, put_dispatch, NULL},
     {"secrets", true, put_secrets, has_secrets},
     {"aiProviders", true, put_ai, has_ai},
     {"debugBundle", true, put_bundle, has_bundle},

@@ -177,6 +177,7 @@ int v1_snapshot_render(const struct run_view *v, int64_t at_seq, int64_t now_ms,
     v1_time_member(&w, "startedAt", v->started_ms);
     v1_time_member(&w, "completedAt", v->completed_ms);
     if (v->agent.n) jw_kraw(&w, "agent", v->agent);
+    if (v->orchestrator.n) jw_kraw(&w, "runOrchestrator", v->orchestrator);
     if (v->parent_run_id.n) jw_kstr(&w, "parentRunId", v->parent_run_id);
     if (v->parent_node_id.n) jw_kstr(&w, "parentNodeId", v->parent_node_id);
     v1_fork_member(&w, &v->fork);

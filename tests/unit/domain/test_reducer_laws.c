@@ -413,6 +413,21 @@ Test(reducer_laws, each_reducer_says_what_it_takes /* 5.4, CHAN-12 */) {
                          "%s %s", reducer_name((enum reducer)r), X[i]);
 }
 
+Test(reducer_laws, the_id_of_a_message_has_256_characters /* MSG-1 */) {
+    static const char *const ONE[] = {"a", "\\n", "\xc3\xa4", "\\u00e4", "\\ud83d\\ude00"};
+    for (size_t k = 0; k < sizeof ONE / sizeof *ONE; k++)
+        for (unsigned n = 256; n <= 257; n++) {
+            struct buf b;
+            buf_init(&b, 8192);
+            buf_addz(&b, "{\"messageId\":\"");
+            for (unsigned i = 0; i < n; i++) buf_addz(&b, ONE[k]);
+            buf_addz(&b, "\"}");
+            cr_expect_eq(reducer_refuses(RED_MESSAGE, buf_str(&b)) == NULL, n == 256, "%u of %s", n,
+                         ONE[k]);
+            buf_fini(&b);
+        }
+}
+
 Test(reducer_laws, what_may_cross_engines /* CHAN-19 */) {
     static const bool CROSSES[RED_NR] = {[RED_APPEND] = true,
                                          [RED_COUNTER] = true,

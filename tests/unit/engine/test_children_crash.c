@@ -132,6 +132,30 @@ Test(engine_children_crash, waiting_for_children, .timeout = 300) {
     every_commit(&(struct story){live_waiting, check_waiting, NULL, 5});
 }
 
+/* --- workers of a supervisor (DISP-12, ORCH-6) --- */
+
+static void live_dispatching(void) {
+    static const char *const nodes =
+        NODE("s", "core.orchestrator.supervisor",
+             "\"mockDecisions\":[{\"kind\":\"next-worker\",\"nextWorkerIds\":[\"leaf\",\"leaf\"]},{"
+             "\"kind\":\"terminate\",\"reason\":\"enough\"}]",
+             "") "," NODE("d", "core.dispatch", "", "");
+    (void)world_wait_final(world_start(
+        world_def("root", nodes, EDGE("e", "s", "d", "") "," EDGE("l", "d", "s", ""), 0, 0, 0),
+        NULL));
+}
+
+static void check_dispatching(struct str root) {
+    cr_expect_eq(world_head(root).status, RUN_COMPLETED, "%s", world_story(root));
+    cr_expect_eq(all_runs().n, 3, "no worker twice");
+    cr_expect_eq(world_count(root, EV_ORCHESTRATOR_DECIDED), 2, "%s", world_story(root));
+    cr_expect_eq(world_count(root, EV_NODE_STARTED), 4);
+}
+
+Test(engine_children_crash, workers_of_a_supervisor /* DISP-12 */, .timeout = 300) {
+    every_commit(&(struct story){live_dispatching, check_dispatching, NULL, 5});
+}
+
 /* --- fire and forget --- */
 
 static void live_forgetting(void) {

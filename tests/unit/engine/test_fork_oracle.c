@@ -33,6 +33,16 @@
     ",\"channels\":{\"c\":{\"reducer\":\"append\"}},\"triggers\":[{\"id\":\"t1\",\"type\":"        \
     "\"channel-write\",\"nodeId\":\"t\",\"config\":{\"channel\":\"c\",\"debounceMs\":" ms "}}]"
 
+#define PINNED(id, type, agent, config)                                                            \
+    "{\"id\":\"" id "\",\"typeId\":\"" type "\",\"name\":\"" id                                    \
+    "\",\"position\":{\"x\":0,\"y\":0},\"config\":{" config                                        \
+    "},\"inputs\":{},\"agent\":{\"agentId\":\"" agent "\"}}"
+#define SUPERVISOR(config) PINNED("s", "core.orchestrator.supervisor", "core.test.lead", config)
+#define DISPATCH(config)   NODE("d", "core.dispatch", config, "")
+#define ORCH_LOOP          EDGE("e", "s", "d", "") "," EDGE("l", "d", "s", "")
+#define NEXT(ids)          "{\"kind\":\"next-worker\",\"nextWorkerIds\":[" ids "]}"
+#define ENOUGH             "{\"kind\":\"terminate\",\"reason\":\"enough\"}"
+
 enum act { LEFT_ALONE, CANCELLED, PAUSED, KILLED };
 static const struct flow {
     const char *name;
@@ -142,6 +152,54 @@ static const struct flow {
      .edges = EDGE("e", "d", "n", ""),
      .act = KILLED,
      .pairs = true},
+    {.name = "a message said twice", /* MSG-6 */
+     .nodes = NODE("m", "core.identity", "\"emitDuplicateMessageId\":true", ""),
+     .more = ",\"channels\":{\"c\":{\"reducer\":\"message\"}},\"triggers\":[]",
+     .pairs = true},
+    {.name = "a trace of an agent", /* AGT-20..28 */
+     .nodes = PINNED("a", "core.identity", "core.test.one", "\"emitReasoningTrace\":true"),
+     .pairs = true},
+    {.name = "two agents", /* AGT-8 */
+     .nodes = PINNED("a", "core.identity", "core.test.one", "") "," PINNED("b", "core.identity",
+                                                                           "core.test.two", ""),
+     .edges = EDGE("e", "a", "b", ""),
+     .pairs = true},
+    {.name = "a doubt that is shared", /* AGT-30..33 */
+     .nodes = PINNED("a", "core.identity", "core.test.one", "\"mockConfidence\":0.5"),
+     .pairs = true,
+     .answers = {ACCEPT, ACCEPT}},
+    {.name = "a doubt that ends it",
+     .nodes = PINNED("a", "core.identity", "core.test.one", "\"mockConfidence\":0.5"),
+     .answers = {"{\"action\":\"reject\"}", "{\"action\":\"reject\"}"}},
+    {.name = "a supervisor with workers", /* ORCH-13, DISP-14 */
+     .never_pairs = true,
+     .nodes = SUPERVISOR("\"mockDecisions\":[" NEXT("\"quick\",\"quick\"") "," ENOUGH
+                                                                           "]") "," DISPATCH(""),
+     .edges = ORCH_LOOP},
+    {.name = "a supervisor that asks", /* DISP-7 */
+     .nodes = SUPERVISOR("\"mockDecisions\":[{\"kind\":\"ask-user\",\"prompt\":\"who?\"}," ENOUGH
+                         "]") "," DISPATCH(""),
+     .edges = ORCH_LOOP,
+     .answers = {"{\"answers\":{\"answer\":\"me\"}}", "{\"answers\":{\"answer\":\"me\"}}"}},
+    {.name = "a decision that is held", /* ORCH-10 */
+     .nodes = SUPERVISOR("\"mockConfidence\":0.5,\"mockPendingDecision\":" ENOUGH) "," DISPATCH(""),
+     .edges = ORCH_LOOP,
+     .pairs = true,
+     .answers = {ACCEPT, ACCEPT}},
+    {.name = "a supervisor that ends it for others", /* DISP-8 */
+     .nodes = SUPERVISOR("\"mockDecisions\":[" ENOUGH
+                         "]") "," DISPATCH("") "," NODE("w", "core.delay", "\"ms\":600000", ""),
+     .edges = ORCH_LOOP},
+    {.name = "a supervisor out of bounds", /* ORCH-9 */
+     .never_pairs = true,
+     .nodes = SUPERVISOR("\"iterationCap\":1,\"mockDecisions\":[" NEXT("\"quick\"") "," NEXT(
+         "\"quick\"") "]") "," DISPATCH(""),
+     .edges = ORCH_LOOP},
+    {.name = "a dispatcher out of bounds", /* DISP-11 */
+     .never_pairs = true,
+     .nodes = SUPERVISOR("\"mockDecisions\":[" NEXT("\"quick\"") "," NEXT(
+         "\"quick\"") "]") "," DISPATCH("\"iterationCap\":1"),
+     .edges = ORCH_LOOP},
 };
 enum { FLOWS_NR = sizeof FLOWS / sizeof *FLOWS };
 

@@ -1,0 +1,174 @@
+/*
+ * agent.c: see agent.h.
+ */
+#include "nodes/agent.h"
+
+#include "codec/ident.h"
+#include "codec/jobj.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define AGENT_TEXT_MAX    (1024u * 1024)
+#define CALL_ID_DOMAIN    "wopr/agent-call/1"
+#define THRESHOLD_DEFAULT "0.7" /* AGT-31 */
+
+static bool effect_put(const struct node_call *call, struct node_result *out,
+                       enum node_effect_kind kind, struct str name, struct str value) {
+    struct node_effect *x = value.p ? node_effect_add(call, out, kind) : NULL;
+    if (!x) node_no_memory(out);
+    else {
+        x->name = name;
+        x->value = value;
+    }
+    return x != NULL;
+}
+
+/* --- reasoning --- */
+
+/* The first words of a text, and how many there are: a word counts as a token (AGT-15). */
+static struct str words_first(struct str text, int64_t max, int64_t *words) {
+    size_t end = 0;
+    *words = 0;
+    for (size_t i = 0; i < text.n;) {
+        while (i < text.n && strchr(" \t\r\n", text.p[i])) i++;
+        if (i == text.n || *words == max) break;
+        while (i < text.n && !strchr(" \t\r\n", text.p[i])) i++;
+        end = i;
+        ++*words;
+    }
+    return str_n(text.p, end);
+}
+
+bool agent_reason(const struct node_call *call, struct node_result *out, struct str text) {
+    struct str wish = json_get(call->run->meta.configurable, "reasoningVerbosity"); /* AGT-14 */
+    bool full = str_eqc(wish, "\"full\"");
+    int64_t tokens = 0;
+    struct jobj o;
+    if (str_eqc(wish, "\"off\"")) return true;
+    struct str shown = words_first(text, full ? INT64_MAX : AGENT_TOKENS_MAX, &tokens);
+    jobj_begin(&o, AGENT_TEXT_MAX);
+    jw_kstr(&o.w, "reasoning", full ? text : shown);
+    jw_kstrz(&o.w, "verbosity", full ? "full" : "summary");
+    jw_kint(&o.w, "tokenCount", tokens);
+    if (full) jw_kstr(&o.w, "trace", text);
+    return effect_put(call, out, EFFECT_REASONED, STR_NONE, jobj_end(&o, call->a));
+}
+
+/* --- tools --- */
+
+/* Unique in the run (AGT-25), and the same in its forks: it holds no id of a run. */
+static struct str call_id(const struct node_call *call, unsigned nth) {
+    char hex[65];
+    struct str text =
+        arena_printf(call->a, CALL_ID_DOMAIN "/" STR_FMT "/%d/%d/%u", STR_ARG(call->def->id),
+                     (int)call->run->nodes[call->node].activation, call->attempt, nth);
+    if (!text.p) return STR_NONE;
+    struct sha256 h = sha256_of(text);
+    sha256_hex(&h, hex);
+    return arena_str(call->a, str_n(hex, 32));
+}
+
+static bool tool_put(const struct node_call *call, struct node_result *out,
+                     enum node_effect_kind kind, unsigned nth, const char *tool, const char *member,
+                     struct str value) {
+    struct jobj o;
+    jobj_begin(&o, AGENT_TEXT_MAX);
+    jw_kstrz(&o.w, "toolName", tool);
+    jw_kstr(&o.w, "callId", call_id(call, nth));
+    jw_kraw(&o.w, member, value);
+    return effect_put(call, out, kind, STR_NONE, jobj_end(&o, call->a));
+}
+
+bool agent_tool_called(const struct node_call *call, struct node_result *out, unsigned nth,
+                       const char *tool, struct str inputs) {
+    return tool_put(call, out, EFFECT_TOOL_CALLED, nth, tool, "inputs", inputs);
+}
+
+bool agent_tool_returned(const struct node_call *call, struct node_result *out, unsigned nth,
+                         const char *tool, struct str outcome) {
+    return tool_put(call, out, EFFECT_TOOL_RETURNED, nth, tool, "outcome", outcome);
+}
+
+bool agent_hand_off(const struct node_call *call, struct node_result *out, struct str to,
+                    const char *reason) {
+    struct jobj o;
+    jobj_begin(&o, AGENT_TEXT_MAX);
+    jw_kstrz_opt(&o.w, "reason", reason);
+    return effect_put(call, out, EFFECT_HANDOFF, to, jobj_end(&o, call->a));
+}
+
+/* --- decisions --- */
+
+static bool decided_put(const struct node_call *call, struct node_result *out, struct str decision,
+                        struct str confidence) {
+    struct jobj o;
+    jobj_begin(&o, AGENT_TEXT_MAX);
+    jw_kraw(&o.w, "decision", decision);
+    jw_kraw_opt(&o.w, "confidence", confidence);
+    return effect_put(call, out, EFFECT_DECIDED, STR_NONE, jobj_end(&o, call->a));
+}
+
+/* AGT-30: what is no number from 0 to 1 is no signal; the log of the run says so. */
+static bool confidence_read(const struct node_call *call, struct node_result *out, struct str raw,
+                            double *value, bool *is) {
+    *is = raw.n > 0 && json_type_of(raw) == JSON_NUMBER && json_double(raw, value) &&
+          isfinite(*value) && *value >= 0 && *value <= 1;
+    if (*is || raw.n == 0) return true;
+    if (!effect_put(call, out, EFFECT_LOG, STR("warn"),
+                    STR("a confidence that is no number from 0 to 1 was ignored")))
+        return false;
+    return true;
+}
+
+static struct str doubt_data(const struct node_call *call, const struct agent_decision *d,
+                             struct str threshold) {
+    struct jobj o;
+    jobj_begin(&o, AGENT_TEXT_MAX);
+    jw_kraw(&o.w, "agentId", node_agent_id(call->def));
+    jw_kraw(&o.w, "threshold", threshold);
+    jw_kraw(&o.w, "observed", d->confidence);
+    jw_kraw(&o.w, "decision", d->decision);
+    return jobj_end(&o, call->a);
+}
+
+/* AGT-33: {"action":"accept"} and {"action":"reject"} mean the decision that was asked about. */
+static struct str answer_action(struct str value, struct arena *a) {
+    struct json_members m;
+    if (json_type_of(value) != JSON_OBJECT || json_members(value, a, &m, NULL) != 0 || m.n != 1)
+        return STR_NONE;
+    return str_eqc(m.v[0].key, "action") ? m.v[0].raw : STR_NONE;
+}
+
+bool agent_settle(const struct node_call *call, struct node_result *out,
+                  const struct agent_decision *d, struct str *settled) {
+    struct str threshold = json_get(call->run->meta.configurable, "escalationThreshold");
+    struct node_prompt q = {.kind = "low-confidence", .resume_schema = d->resume_schema};
+    struct node_reply r;
+    double confidence = 1, least = 0;
+    bool is = false;
+    if (node_agent_id(call->def).n == 0) {
+        node_invalid(out, "a node that decides needs an agent");
+        return false;
+    }
+    if (threshold.n == 0) threshold = STR(THRESHOLD_DEFAULT);
+    if (!confidence_read(call, out, d->confidence, &confidence, &is)) return false;
+    bool low = is && json_double(threshold, &least) && confidence < least;
+    if ((low || !d->silent) && !decided_put(call, out, d->decision, is ? d->confidence : STR_NONE))
+        return false;
+    *settled = d->decision;
+    if (!low) return true;
+    q.data = doubt_data(call, d, threshold);
+    if (!q.data.p) {
+        node_no_memory(out);
+        return false;
+    }
+    if (!node_interrupt(call, out, 0, &q, &r)) return false;
+    struct str action = answer_action(r.value, call->a);
+    if (str_eqc(action, "\"reject\"")) {
+        node_fail(out, "decision_rejected", "the decision of the agent was rejected", false);
+        return false;
+    }
+    if (!str_eqc(action, "\"accept\"")) *settled = r.value;
+    return d->silent || decided_put(call, out, *settled, STR_NONE);
+}
