@@ -43,10 +43,16 @@ struct http_op {
     size_t body_max;                        /* 0 = no body read */
     int (*handler)(struct http_call *call); /* HTTP_DONE (a reply is set) or HTTP_PENDING */
 };
+enum subject_lane { /* how a caller proved who it is (D18) */
+                    LANE_API_KEY,
+                    LANE_OAUTH2, /* a program's token (AUTH-21) */
+                    LANE_OIDC    /* a person's (AUTH-23) */
+};
 struct principal {
     struct str key_id, tenant, workspace, subject_issuer, subject_id;
     unsigned scopes;
     bool test_mode, authenticated;
+    enum subject_lane lane;
     int64_t token_ends_ms; /* > 0: by a token of an issuer, until then; else by an API key */
     int64_t ticket_run_no; /* > 0: only this run's stream may be read */
     struct str ticket_run_id;

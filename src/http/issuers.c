@@ -179,6 +179,7 @@ static int table_check(struct http_issuers *s, const struct issuer_table *table,
     p.subject_issuer = arena_str(a, is->url); /* the table may be replaced before the answer */
     p.workspace = p.tenant = arena_str(a, p.tenant);
     p.test_mode = is->test_mode;
+    p.lane = is->users ? LANE_OIDC : LANE_OAUTH2;
     p.scopes = scopes_get(is, t->claims, a);
     p.key_id = key_id_of(is, p.subject_id, a);
     /* Votes, credentials and owners are compared by it alone: one issuer's subject must not pass

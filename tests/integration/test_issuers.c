@@ -8,6 +8,7 @@
 
 #include <gnutls/abstract.h>
 #include <gnutls/crypto.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -209,6 +210,43 @@ Test(issuers, a_tenant_is_never_left /* AUTH-8, AUTH-10, AUTH-11 */) {
     r = ask_as(beta, "POST", "/v1/runs",
                "{\"workflowId\":\"conformance-noop\",\"tenantId\":\"acme\"}");
     expect_error(&r, 403, "forbidden");
+}
+
+static const char *subject_recorded(struct str run_id) {
+    sqlite3 *db;
+    sqlite3_stmt *q;
+    cr_assert_eq(sqlite3_open_v2(sv.db, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    cr_assert_eq(sqlite3_prepare_v2(db,
+                                    "SELECT subject FROM run_origins JOIN runs USING (run_no)"
+                                    " WHERE run_id = ?",
+                                    -1, &q, NULL),
+                 SQLITE_OK);
+    sqlite3_bind_text(q, 1, run_id.p, (int)run_id.n, SQLITE_STATIC);
+    cr_assert_eq(sqlite3_step(q), SQLITE_ROW);
+    const char *out = text("%s", (const char *)sqlite3_column_text(q, 0));
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return out;
+}
+
+Test(issuers, a_run_records_how_its_caller_proved_who_it_is /* D18 */) {
+    const char *org = ",\"org\":{\"name\":\"Acme GmbH\"}";
+    const struct {
+        const char *credential, *want;
+    } CALLERS[] = {
+        {token(&rsa, MACHINE(ALL, -5, 300)), "\"lane\":\"oauth2\",\"kind\":\"workload\""},
+        {token(&ec, text("%.*s%s,\"realm_access\":{\"roles\":[\"builder\"]}}",
+                         (int)strlen(USER("alice", "")) - 1, USER("alice", ""), org)),
+         "\"lane\":\"oidc\",\"kind\":\"user\""},
+        {sv.key, "\"lane\":\"api-key\",\"kind\":\"user\""},
+    };
+    for (size_t i = 0; i < sizeof CALLERS / sizeof *CALLERS; i++) {
+        struct reply r = ask_as(CALLERS[i].credential, "POST", "/v1/runs",
+                                "{\"workflowId\":\"conformance-noop\"}");
+        cr_assert_eq(r.status, 201, "%zu: " STR_FMT, i, STR_ARG(r.body));
+        const char *subject = subject_recorded(text_at(r.body, "runId"));
+        cr_expect_not_null(strstr(subject, CALLERS[i].want), "%s", subject);
+    }
 }
 
 Test(issuers, roles_of_users_are_mapped_and_nothing_else_grants /* AUTH-23 */) {

@@ -72,14 +72,19 @@ static void cmd_done(struct engine_cmd *cmd) {
 
 /* The Subject that events record (D18): no personal data, ids only. */
 static struct str subject_render(const struct http_call *c) {
+    static const struct {
+        const char *lane, *kind;
+    } LANES[] = {[LANE_API_KEY] = {"api-key", "user"},
+                 [LANE_OAUTH2] = {"oauth2", "workload"},
+                 [LANE_OIDC] = {"oidc", "user"}};
     bool token = (c->op->flags & OP_TOKEN) != 0; /* whoever holds it is unknown */
     struct jobj o;
     jobj_begin(&o, SUBJECT_MAX);
     jw_kstr(&o.w, "issuer", c->who.subject_issuer);
     jw_kstr(&o.w, "subjectId", c->who.subject_id);
     jw_kstr(&o.w, "tenant", c->who.tenant);
-    jw_kstrz(&o.w, "lane", token ? "anonymous" : "api-key");
-    jw_kstrz(&o.w, "kind", token ? "anonymous" : "user");
+    jw_kstrz(&o.w, "lane", token ? "anonymous" : LANES[c->who.lane].lane);
+    jw_kstrz(&o.w, "kind", token ? "anonymous" : LANES[c->who.lane].kind);
     return jobj_end(&o, c->arena);
 }
 

@@ -68,6 +68,7 @@ Test(http_issuers, a_subject_passes_for_nobody_elses) {
     cr_expect(str_eqc(one.subject_id, "one:alice"), "votes and credentials compare it alone");
     cr_expect(str_eqc(two.subject_id, "two:alice"));
     cr_expect(str_eqc(one.key_id, "one:alice") && str_eqc(one.subject_issuer, "https://one"));
+    cr_expect_eq(one.lane, LANE_OAUTH2, "D18");
     cr_expect(one.test_mode && one.authenticated && str_eqc(one.tenant, "t"));
     cr_expect_eq(one.scopes, scope_bit_of(STR("runs:read")));
     cr_expect_eq(one.token_ends_ms, NOW_MS + 1500 + 60000);
