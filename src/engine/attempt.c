@@ -9,6 +9,7 @@
 #include "codec/jobj.h"
 #include "codec/json.h"
 #include "domain/cost.h"
+#include "domain/options.h"
 #include "engine/agents.h"
 #include "engine/bounds.h"
 #include "engine/credential.h"
@@ -81,8 +82,33 @@ static void result_failed(struct step *st, int node, const struct node_result *r
     attempt_failed(st, node, &f);
 }
 
+/* AUD-3.  Ids of nodes are their author's, who may have written anything into one. */
+static void decision_audit(struct step *st, int node, const struct node_decision *d) {
+    const struct run_meta *m = &st->state->meta;
+    struct jobj o;
+    struct buf clean;
+    if (!st->engine->cfg.audited || !d->verdict) return;
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kstr(&o.w, "runId", m->run_id);
+    jw_kstr(&o.w, "nodeId", st->state->wf->nodes[node].id);
+    jw_kstr(&o.w, "provider", d->provider);
+    jw_kstrz(&o.w, "decision", d->verdict);
+    if (d->reason) jw_kstrz(&o.w, "reason", d->reason);
+    struct str details = jobj_end(&o, st->scratch);
+    buf_init(&clean, EVENT_PAYLOAD_MAX);
+    if (!details.p || redact_json(details, STR_NONE, &clean, NULL) != 0)
+        plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for the decision of a policy");
+    else
+        plan_audit(st->plan, &(struct plan_audit){.at_ms = clock_wall_ms(),
+                                                  .type = STR("policy.decision"),
+                                                  .tenant = m->tenant,
+                                                  .details = buf_str(&clean)});
+    buf_fini(&clean);
+}
+
 void attempt_apply(struct step *st, int node, const struct node_result *r) {
     struct failure f;
+    decision_audit(st, node, &r->decision);
     if (r->effects_nr > NODE_EFFECTS_MAX) {
         f = (struct failure){.code = STR("event_payload_invalid"),
                              .message = STR("the node has too many effects in one call")};

@@ -40,6 +40,7 @@ struct engine_config {
     unsigned children_open_max;    /* unfinished children of one run, 128 (WF-51) */
     struct vault *vault; /* seals clear values; NULL = runs with sensitive values cannot proceed */
     struct engine_bounds bounds;
+    bool audited;     /* what policies decide is told to the audit log */
     int64_t stall_ms; /* workflow.stalled window, 300000; 0 = off (STORE-41) */
 };
 enum run_bound { BOUND_LOG, BOUND_STATE, BOUND_PAUSES, BOUND_ASKS, BOUND_VOTES, RUN_BOUND_NR };

@@ -179,6 +179,14 @@ struct node_call {
                  * a last word, as NODE_OUT_CALL; anything else is nothing */
     void *type_ctx;
 };
+/* What a policy of the operator said of this call; with an audit log it is an entry (AUD-3), in the
+ * transaction of what follows from it.  Texts of the host's settings only, so that it can hold no
+ * value of the run. */
+struct node_decision {
+    const char *verdict; /* "admitted", "denied"; NULL: no policy was asked */
+    const char *reason;  /* denied: why */
+    struct str provider; /* by its name in the settings */
+};
 struct node_result {
     enum node_outcome outcome;
     struct str outputs;    /* raw object; empty = {} */
@@ -199,6 +207,7 @@ struct node_result {
     unsigned prompt_ordinal;
     struct node_effect *effects;
     size_t effects_nr, effects_cap;
+    struct node_decision decision;
     bool continues; /* effects begin at call->effects_done.  Otherwise an executor that is entered
                      * again from the start returns all of them, and those already in the log are
                      * skipped */

@@ -350,6 +350,7 @@ static int build_engine(struct host *h, struct wopr_error *err) {
         .remotes = &h->remotes,
         .vault = h->vault,
         .trace = h->trace,
+        .audited = strcmp(h->cfg.host_audit, "off") != 0,
         .stall_ms = STALL_MS,
     };
 #define OPT_ENGINE(...) FILL(ec, engine, __VA_ARGS__)

@@ -42,6 +42,7 @@ struct exchange_head { /* request.c: what the client's head says; borrows the ar
     struct str query, host;
     struct str origin, content_type, authorization, idempotency_key, version;
     size_t authorizations; /* fields of that name; ticket.c counts a ticket as one */
+    size_t traceparents;   /* the same; more than one are none */
     uint64_t body_length;
     bool chunked, expects_continue;
     bool keep_alive; /* the client wants to go on */

@@ -43,7 +43,8 @@ static void field_take(struct exchange *x, struct str k, struct str v) {
         break;
     case 11:
         if (str_eq_nocase(k, STR("traceparent")))
-            x->pub.traceparent = traceparent_read(x->pub.arena, v);
+            x->pub.traceparent = x->head.traceparents++ == 0 ? traceparent_read(x->pub.arena, v)
+                                                             : STR_NONE; /* whose trace? */
         break;
     case 12:
         if (str_eq_nocase(k, STR("Content-Type"))) x->head.content_type = v;

@@ -30,24 +30,46 @@ static bool value_ok(struct str v) {
     return ok;
 }
 
-static bool list_ok(struct str all) {
-    struct str left = all;
-    for (size_t n = 0; left.n > 0; n++) {
+/* Whether one of the n members has this key.  Keys hold no =, and all of n have one. */
+static bool key_among(const struct str *members, size_t n, struct str key) {
+    for (size_t i = 0; i < n; i++)
+        if (members[i].n > key.n && members[i].p[key.n] == '=' &&
+            memcmp(members[i].p, key.p, key.n) == 0)
+            return true;
+    return false;
+}
+
+/* The list without blanks between members, empty members (which are none, section 3.3.1.1) and
+ * entries of a key that was there before: a key is one vendor's last place in the trace (3.3.1.4),
+ * and vendors write in front, so the first is the one that holds.  Empty: not such a list. */
+static struct str list_read(struct arena *a, struct str all) {
+    struct str members[MEMBERS_MAX], left = all;
+    size_t n = 0, kept = 0;
+    struct buf out;
+    while (left.n > 0) {
         struct str member = left, rest = STR_NONE, key, value;
         (void)str_cut(left, ',', &member, &rest);
         left = rest;
         member = str_trim(member);
         if (member.n == 0) continue;
-        if (n >= MEMBERS_MAX || !str_cut(member, '=', &key, &value)) return false;
-        if (!key_ok(key) || !value_ok(value)) return false;
+        if (n++ >= MEMBERS_MAX || !str_cut(member, '=', &key, &value)) return STR_NONE;
+        if (!key_ok(key) || !value_ok(value)) return STR_NONE;
+        if (!key_among(members, kept, key)) members[kept++] = member;
     }
-    return true;
+    buf_init(&out, TRACESTATE_BYTES_MAX);
+    for (size_t i = 0; i < kept; i++) {
+        if (i > 0) buf_addc(&out, ',');
+        buf_adds(&out, members[i]);
+    }
+    struct str list = buf_failed(&out) ? STR_NONE : arena_str(a, buf_str(&out));
+    buf_fini(&out);
+    return list;
 }
 
 void tracestate_judge(struct exchange *x) {
     struct str *s = &x->pub.tracestate;
     if (s->n == 0) return;
     *s = str_trim(*s);
-    bool ok = x->pub.traceparent.n > 0 && s->n <= TRACESTATE_BYTES_MAX && list_ok(*s);
-    if (!ok) *s = STR_NONE;
+    bool may = x->pub.traceparent.n > 0 && s->n <= TRACESTATE_BYTES_MAX;
+    *s = may ? list_read(x->pub.arena, *s) : STR_NONE;
 }

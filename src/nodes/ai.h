@@ -61,6 +61,8 @@ struct ai_asked {
  * order disabled, required, restricted; *policy is that one. */
 const char *ai_policy_denies(const struct ai_providers *p, const struct ai_asked *q,
                              const struct ai_policy **policy);
+/* Whether any policy is about it. */
+bool ai_policy_asked(const struct ai_providers *p, const struct ai_asked *q);
 bool ai_policy_requires(const struct ai_providers *p, const struct ai_asked *q);
 /* NULL: no such provider.  An empty name: the first. */
 const struct ai_provider *ai_provider_find(const struct ai_providers *p, struct str name);

@@ -13,6 +13,7 @@ static void denied(const struct node_call *call, const struct ai_providers *all,
     node_fail(out, "provider_policy_denied",
               "a policy of this host does not admit the request to the AI provider", false);
     out->error_code = all->error_code;
+    out->decision = (struct node_decision){"denied", reason, p->provider->name};
     jobj_begin(&o, JSON_LIMITS_DEFAULT.bytes_max);
     jw_kstr(&o.w, "provider", p->provider->name);
     jw_kstrz(&o.w, "reason", reason);
@@ -94,6 +95,14 @@ static bool admitted(const struct node_call *call, const struct ai_providers *al
     return reason == NULL;
 }
 
+/* A policy that applies has admitted what is about to be sent. */
+static bool granted(const struct ai_providers *all, const struct ai_prompt *p,
+                    const struct ai_asked *q, struct node_result *out) {
+    if (ai_policy_asked(all, q))
+        out->decision = (struct node_decision){"admitted", NULL, p->provider->name};
+    return true;
+}
+
 bool ai_access(const struct node_call *call, const struct ai_providers *all,
                const struct ai_prompt *p, struct str *key, struct node_result *out) {
     const struct run_options *run = &call->run->options;
@@ -107,11 +116,11 @@ bool ai_access(const struct node_call *call, const struct ai_providers *all,
     if (!admitted(call, all, p, &q, out)) return false;
     for (size_t i = 0; own == OWN_NONE && i < 2; i++)
         if (refs[i].n > 0) own = own_key(call, all, &q, p, refs[i], key, out);
-    if (own != OWN_NONE) return own == OWN_KEY;
+    if (own != OWN_NONE) return own == OWN_KEY && granted(all, p, &q, out);
     q.own_credential = false;
     if (!admitted(call, all, p, &q, out)) return false;
     *key = p->provider->key;
-    if (key->n > 0 || !p->provider->byok) return true;
+    if (key->n > 0 || !p->provider->byok) return granted(all, p, &q, out);
     needs(call, p,
           "the AI provider takes no request without a credential of the run: name one in "
           "ai.credentialRef, or in credentialsRef of the node",

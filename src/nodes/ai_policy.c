@@ -196,6 +196,12 @@ const char *ai_policy_denies(const struct ai_providers *p, const struct ai_asked
     return NULL;
 }
 
+bool ai_policy_asked(const struct ai_providers *p, const struct ai_asked *q) {
+    for (size_t i = 0; i < p->policies_nr; i++)
+        if (policy_applies(&p->policies[i], q)) return true;
+    return false;
+}
+
 bool ai_policy_requires(const struct ai_providers *p, const struct ai_asked *q) {
     for (size_t i = 0; i < p->policies_nr; i++)
         if (p->policies[i].mode == AI_REQUIRED && policy_applies(&p->policies[i], q)) return true;

@@ -242,13 +242,14 @@ def policies(wopr, folder, p):
              {"provider": "openai", "mode": "required"}, {"provider": "openai", "mode": "disabled", "tenants": ["another"]},
              {"provider": "ours", "mode": "restricted", "allowedModels": ["tiny-*", "large?"]},
              {"provider": "theirs", "mode": "restricted"}]
-    h = Host(wopr, folder, "--egress-loopback", "--ai-providers", providers_file(folder, p.port, rules, policyErrorCode="not_here"))
+    h = Host(wopr, folder, "--egress-loopback", "--ai-providers", providers_file(folder, p.port, rules, policyErrorCode="not_here"),
+             "--audit-log", "changes")
     stored(h, "cred-one", TENANT_KEY, "--provider", "openai")
     ai = h.ask("GET", "/.well-known/openwop")[1]["aiProviders"]
     expect(ai["supported"] == ["openai", "anthropic", "ours", "theirs"] and ai["byok"] == ["openai", "anthropic", "theirs"], str(ai))
     expect(sorted(ai["policies"]["modes"]) == ["disabled", "optional", "required", "restricted"], str(ai))
     expect(ai["policies"]["errorCode"] == "not_here", str(ai))
-    before = len(p.bodies)
+    before, decided = len(p.bodies), []
     for config, run, reason in (
             ({"provider": "anthropic"}, None, "provider_disabled"),
             ({"provider": "anthropic"}, {"credentialRef": "cred-one"}, "provider_disabled"),
@@ -259,6 +260,7 @@ def policies(wopr, folder, p):
             ({"provider": "theirs"}, None, "model_not_allowed")):
         snap = run_of(h, {"prompt": "hello", **config}, run)
         expect(code(snap) == "not_here" and details(snap).get("reason") == reason, "%s %s: %s" % (config, reason, snap))
+        decided.append({"decision": "denied", "provider": config["provider"], "reason": reason, "runId": snap["runId"]})
         if config["provider"] == "ours":
             expect(details(snap)["allowed"] == ["tiny-*", "large?"], str(snap))
         if config["provider"] == "theirs":
@@ -268,7 +270,42 @@ def policies(wopr, folder, p):
                         ({"provider": "ours"}, {"model": "tiny-2"})):
         snap = run_of(h, {"prompt": "hello", **config}, run)
         expect(snap["status"] == "completed", "%s: %s" % (config, snap))
+        decided.append({"decision": "admitted", "provider": config["provider"], "runId": snap["runId"]})
+    expect(h.wait(h.fork(snap["runId"]))["status"] == "completed", "a replay asks no policy")
+    decisions(h, p, decided)
     h.end()
+
+
+def audited(h):
+    """Entries of the audit log about decisions, and its whole text, out of the file."""
+    said = subprocess.run([h.wopr, "audit", "--from", "0", "--db", h.db], capture_output=True, text=True, timeout=60)
+    expect(said.returncode == 0, said.stderr)
+    return [e for e in map(json.loads, said.stdout.splitlines()) if e["type"] == "policy.decision"], said.stdout
+
+
+def decisions(h, p, decided):
+    """AUD-3: each decision is an entry, in the transaction of what follows; a request that is sent has its entry before."""
+    p.gate.clear()
+    status, got = h.ask("POST", "/v1/runs", {"workflowId": h.put({"provider": "ours", "model": "large1", "prompt": "!hold audited"})})
+    for _ in range(6000):
+        if p.count("!hold audited"):
+            break
+        time.sleep(0.01)
+    expect(p.count("!hold audited") == 1, "the provider has it: %s" % got)
+    h.kill()
+    entries, text = audited(h)
+    decided.append({"decision": "admitted", "provider": "ours", "runId": got["runId"]})
+    told = [{k: v for k, v in e["details"].items() if k != "nodeId"} for e in entries]
+    expect(told == decided, "each once, in their order:\n%s\n%s" % (told, decided))
+    expect(all(e["details"]["nodeId"] and e["tenantId"] == "default" for e in entries), text)
+    expect(not any(s in text for s in CANARIES + ("cred-one", "hello", "large12")), "neither a credential nor its name, nor what was asked")
+    p.gate.set()
+    h.start()
+    expect(h.wait(got["runId"])["status"] == "completed", "after a kill")
+    entries, _ = audited(h)
+    expect(len(entries) == len(decided) + 1 and entries[-1]["details"]["runId"] == got["runId"], "asked again, decided again: %s" % entries[-2:])
+    said = subprocess.run([h.wopr, "verify", "--audit", "--db", h.db], capture_output=True, text=True, timeout=60)
+    expect(said.returncode == 0, said.stdout + said.stderr)
 
 
 def silence(wopr, folder):

@@ -179,6 +179,71 @@ Test(http_route, a_trace_context_of_a_later_version_is_read_as_version_00 /* HTT
     }
 }
 
+#define TRACE_OURS  "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+#define TRACE_OTHER "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+Test(http_route, two_trace_contexts_are_none /* HTTP-12 OBS-1; W3C Trace Context 3.2 */) {
+    static const char *const HEADERS[] = {
+        "traceparent: " TRACE_OURS "\r\ntraceparent: " TRACE_OTHER "\r\n",
+        "traceparent: " TRACE_OURS "\r\nTraceParent: " TRACE_OURS "\r\n",
+        "traceparent: " TRACE_OURS "\r\ntraceparent: nothing\r\n",
+        "traceparent: nothing\r\ntraceparent: " TRACE_OURS "\r\n",
+        "traceparent: " TRACE_OURS "\r\ntraceparent: " TRACE_OURS "\r\ntraceparent: " TRACE_OURS
+        "\r\n",
+        "traceparent: " TRACE_OURS "," TRACE_OTHER "\r\n"};
+    for (size_t i = 0; i < sizeof HEADERS / sizeof *HEADERS; i++) {
+        char headers[512];
+        snprintf(headers, sizeof headers, "%stracestate: a=1\r\n", HEADERS[i]);
+        struct client *c = ask("GET", "/v1/ping", headers, NULL);
+        const char *out = header_of(c, "traceparent");
+        cr_assert_not_null(out);
+        cr_expect_neq(strncmp(out, TRACE_OURS, 35), 0, "%s", HEADERS[i]);
+        cr_expect_neq(strncmp(out, TRACE_OTHER, 35), 0, "%s", HEADERS[i]);
+        cr_expect_str_eq(out + 52, "-00");
+        cr_expect_null(header_of(c, "tracestate"), "%s", HEADERS[i]);
+        hang_up(c);
+    }
+}
+
+#define M8(n) n "1=v," n "2=v," n "3=v," n "4=v," n "5=v," n "6=v," n "7=v," n "8=v"
+#define M32   M8("a") "," M8("b") "," M8("c") "," M8("d")
+
+Test(http_route, of_a_key_of_tracestate_the_first_entry_holds /* OBS-1; W3C Trace Context 3.3 */) {
+    static const struct {
+        const char *lines, *out; /* out NULL: dropped */
+    } CASES[] = {{"tracestate: a=1\r\n", "a=1"},
+                 {"tracestate: a=1,b=2\r\n", "a=1,b=2"},
+                 {"tracestate: a=1,a=1\r\n", "a=1"},
+                 {"tracestate: a=1,a=2\r\n", "a=1"},
+                 {"tracestate: a=1,b=2,a=3,c=4,b=5\r\n", "a=1,b=2,c=4"},
+                 {"tracestate: a=1\r\ntracestate: a=2\r\n", "a=1"},
+                 {"tracestate: a=1\r\nTraceState: b=2\r\ntracestate: a=3\r\n", "a=1,b=2"},
+                 {"tracestate: a=1,aa=2,a=3,aa=4\r\n", "a=1,aa=2"}, /* a key is not its beginning */
+                 {"tracestate: aa=1,a=2\r\n", "aa=1,a=2"},
+                 {"tracestate: t@v=1,v=2,t@v=3\r\n", "t@v=1,v=2"},
+                 {"tracestate: a=1 , ,\tb=2,,\r\n", "a=1,b=2"},
+                 {"tracestate: ,\r\n", NULL},
+                 {"tracestate: a=1,a\r\n", NULL}, /* one that is malformed spoils the list */
+                 {"tracestate: a=1,a==\r\n", NULL},
+                 {"tracestate: a=1,A=2\r\n", NULL},
+                 {"tracestate: " M32 "\r\n", M32},
+                 {"tracestate: ,," M32 ",\r\n", M32}, /* empty members are none */
+                 {"tracestate: " M32 ",e=1\r\n", NULL},
+                 {"tracestate: " M32 ",a1=v\r\n", NULL}}; /* 33 came, whatever is kept */
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        char headers[512];
+        snprintf(headers, sizeof headers, "traceparent: " TRACE_OURS "\r\n%s", CASES[i].lines);
+        struct client *c = ask("GET", "/v1/ping", headers, NULL);
+        const char *out = header_of(c, "tracestate");
+        if (CASES[i].out)
+            cr_expect_str_eq(out ? out : "(none)", CASES[i].out, "%s", CASES[i].lines);
+        else cr_expect_null(out, "%s", CASES[i].lines);
+        out = header_of(c, "traceparent"); /* holds without it */
+        cr_expect(out && strncmp(out, TRACE_OURS, 35) == 0, "%s", CASES[i].lines);
+        hang_up(c);
+    }
+}
+
 Test(http_route, every_answer_names_its_request /* F14 ERR-4 */) {
     static const struct {
         const char *method, *path;
