@@ -1,5 +1,5 @@
-/* test_memory.c: long-term memory: who sees what is compared with a model
- * while runs put, delete, start and end; what may not be put; where a box opens; what the bounds count (MEM-2..MEM-14). */
+/* test_memory.c: long-term memory: who sees what is compared with a model while runs put, delete,
+ * start and end; what may not be put; where a box opens; what the bounds count (MEM-2..14). */
 #include "kit.h"
 
 #include "base/fault.h"
