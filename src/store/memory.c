@@ -230,3 +230,9 @@ int memory_get(struct store *s, struct vault *v, const struct memory_place *at,
     int rc = store_memory_find(s, at, view, id, a, &r, err);
     return rc == 0 ? row_open(v, &r, a, out, err) : rc;
 }
+
+int memory_check(struct vault *v, const struct memory_row *r, struct arena *a,
+                 struct wopr_error *err) {
+    struct memory_entry e;
+    return row_open(v, r, a, &e, err);
+}

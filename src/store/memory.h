@@ -82,6 +82,11 @@ MUST_CHECK int memory_get(struct store *s, struct vault *v, const struct memory_
                           const struct memory_view *view, struct str id, struct arena *a,
                           struct memory_entry *out, struct wopr_error *err);
 
+/* Does it open with this vault?  For checks.  CORRUPT: no. */
+struct memory_row;
+MUST_CHECK int memory_check(struct vault *v, const struct memory_row *r, struct arena *a,
+                            struct wopr_error *err);
+
 /* --- rows --- */
 struct memory_row {
     struct memory_place at;

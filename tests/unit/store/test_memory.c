@@ -323,6 +323,11 @@ Test(memory, a_box_opens_in_its_row_only) {
         cr_assert_eq(put_rc(AT("t", "r"), e, UNBOUND), 0);
         cr_assert_str_eq(content_at(AT("t", "r"), "e"), "the content");
         cr_assert_eq(kit_foreign(&w, MOVES[i]), 0);
+        struct memory_rows rows;
+        int64_t after = 0;
+        cr_assert_eq(store_memory_all(w.s, &after, 10, w.a, &rows, &w.err), 0);
+        cr_assert_eq(rows.n, 1);
+        cr_expect_eq(memory_check(v, &rows.v[0], w.a, &w.err), WOPR_E_CORRUPT, "%s", MOVES[i]);
         for (int m = 0; m < 4; m++) {
             const struct memory_place at = {m & 1 ? STR("n") : STR("t"), i == 2,
                                             m & 2 ? STR("n") : STR("r")};
@@ -373,8 +378,10 @@ Test(memory, whichever_call_fails_it_was_put_whole_or_not_at_all) {
         fault_disarm();
         if (!armed) break;
         cr_assert_str_eq(content_at(AT("t", "r"), "e"), rc == 0 ? "content" : "NOT_FOUND", "%u", n);
-        cr_assert_eq(kit_verify(&w), 0);
+        cr_assert_eq(kit_number(&w, "SELECT coalesce(sum(entries), 0) FROM memory_usage"),
+                     rc == 0 ? 2 : 0, "of the ref, and of the tenant");
         if (rc == 0) break;
         cr_assert_eq(rc, WOPR_E_NO_MEMORY, "%s", w.err.message);
     }
+    cr_expect_eq(kit_verify(&w), 0);
 }
