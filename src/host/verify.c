@@ -328,6 +328,7 @@ int host_verify(struct store *s, struct vault *vault, void (*report)(void *ctx, 
     if (rc == 0) rc = store_verify(s, store_report, &v, err);
     if (rc == 0) rc = verify_hooks(&v, err);
     if (rc == 0) rc = verify_credentials(&v, err);
+    if (rc == 0) rc = verify_memory(&v, err);
     if (rc == 0) rc = verify_runs(&v, runs, err);
     payload_rules_free(v.rules);
     arena_free(v.arena);

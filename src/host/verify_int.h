@@ -32,5 +32,6 @@ const char *verify_image_broken(struct verify *v, struct str run_id,
                                 const struct plan_checkpoint *c);
 MUST_CHECK int verify_hooks(struct verify *v, struct wopr_error *err);
 MUST_CHECK int verify_credentials(struct verify *v, struct wopr_error *err);
+MUST_CHECK int verify_memory(struct verify *v, struct wopr_error *err);
 
 #endif

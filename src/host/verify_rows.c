@@ -7,6 +7,7 @@
 #include "host/verify_int.h"
 #include "store/credentials.h"
 #include "store/hooks.h"
+#include "store/memory.h"
 #include "store/tasks.h"
 
 #include <stdio.h>
@@ -140,6 +141,41 @@ int verify_credentials(struct verify *v, struct wopr_error *err) {
             if (broken) finding_report(v, l.v[i].id.name, "credentials", "it does not open");
             after = l.v[i].id; /* of a's memory */
             from = &after;
+        }
+    }
+    arena_free(a);
+    return rc;
+}
+
+/* Removed since it was read, an entry is no finding; it never changes otherwise. */
+static int memory_broken(struct verify *v, const struct memory_row *r, bool *broken,
+                         struct wopr_error *err) {
+    struct wopr_error why = {0};
+    struct memory_row now;
+    int rc = memory_check(v->vault, r, v->arena, &why);
+    *broken = false;
+    if (rc != WOPR_E_CORRUPT) return rc;
+    rc = store_memory_find(v->store, &r->at, &(struct memory_view){.run_no = r->writer_run_no},
+                           r->id, v->arena, &now, err);
+    *broken = rc == 0;
+    return rc == WOPR_E_NOT_FOUND ? 0 : rc;
+}
+
+int verify_memory(struct verify *v, struct wopr_error *err) {
+    struct arena *a = v->vault ? arena_new(SEALED_ARENA_MAX) : NULL;
+    struct memory_rows l = {.n = 1};
+    int64_t after = 0;
+    int rc = 0;
+    if (!v->vault) return 0;
+    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
+    while (rc == 0 && l.n > 0) {
+        arena_reset(a);
+        rc = store_memory_all(v->store, &after, MEMORY_LIST_MAX, a, &l, err);
+        for (size_t i = 0; rc == 0 && i < l.n; i++) {
+            bool broken = false;
+            arena_reset(v->arena);
+            rc = memory_broken(v, &l.v[i], &broken, err);
+            if (broken) finding_report(v, l.v[i].id, "memory", "it does not open");
         }
     }
     arena_free(a);

@@ -255,6 +255,20 @@ Test(verify_rows, of_sealed_values /* OBS-71, CHAN-24 */) {
     EXPECT_FOUND(ROWS);
 }
 
+Test(verify_rows, of_memory /* MEM-7, MEM-12 */) {
+#define KEY          "(SELECT max(key_no) FROM seal_keys)"
+#define COUNTED      "INSERT INTO memory_usage VALUES ('t', 0, 'r', 1, 9), ('t', 0, '', 1, 9); "
+#define ENTRY(times) "INSERT INTO memory_entries VALUES (1, 't', 0, 'r', 'e', 1, " times
+    static const char *const ROWS[] = {
+        COUNTED ENTRY("5, NULL, NULL, " KEY ", zeroblob(60), 9)"), /* found by opening it alone */
+        COUNTED ENTRY("5, 6, NULL, 99, zeroblob(60), 9)"),
+        COUNTED ENTRY("5, 5, NULL, " KEY ", zeroblob(60), 9)"),
+        ENTRY("5, 6, NULL, " KEY ", zeroblob(60), 9)"),
+        "INSERT INTO memory_usage VALUES ('t', 0, 'r', 1, 9)",
+    };
+    EXPECT_FOUND(ROWS);
+}
+
 /* An open task whose row was lost, or is held though its run goes on, follows from the log. */
 Test(verify_rows, a_lost_row_of_an_open_task_is_made_again) {
     static const char *const LOSE[] = {"DELETE FROM worker_tasks",
