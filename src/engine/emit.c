@@ -12,7 +12,6 @@
 #define ENGINE_STEP_BYTES_MAX   (512u * 1024)      /* or so many bytes in its arena */
 #define ENGINE_STEP_SCRATCH_MAX (4u * 1024 * 1024) /* or used so much, which the next lacks */
 #define ENGINE_STEP_MS_MAX      100u               /* or after so much time in executors */
-#define ENGINE_CREATE_MS_MAX    10u                /* the same while a client waits for the 201 */
 #define ENGINE_SETTLE_MS_MAX    10u /* the same for conditions, so that others get a turn */
 #define ENGINE_SETTLE_MS_FIRST  2u  /* until the run has its turns on a worker of large ones */
 #define ENGINE_SETTLE_BYTES_MAX (16u * 1024 * 1024) /* what they may read until then */
@@ -86,7 +85,7 @@ bool step_settled(struct step *st) {
 
 /* Time to send the plan: it holds enough, or a command waits (RUN-25). */
 bool step_full(const struct step *st) {
-    uint64_t ms_max = st->creates ? ENGINE_CREATE_MS_MAX : ENGINE_STEP_MS_MAX;
+    uint64_t ms_max = st->creates ? st->engine->cfg.create_ms_max : ENGINE_STEP_MS_MAX;
     const struct stuck *k = st->exec->commit.stuck;
     return (st->exec->mail.any && !st->deaf) || st->exec->lease.requested ||
            (k && k->singly && st->plan->events_nr > 0) ||

@@ -142,6 +142,7 @@ static void config_defaults(struct engine_config *c) {
         c->heartbeat_ms = c->lease_ttl_ms / 3 > 0 ? c->lease_ttl_ms / 3 : 1;
     if (c->runs_active_max == 0) c->runs_active_max = SETTING_RUNS_ACTIVE_MAX;
     if (c->children_open_max == 0) c->children_open_max = ENGINE_CHILDREN_OPEN_MAX;
+    if (c->create_ms_max == 0) c->create_ms_max = ENGINE_CREATE_MS_MAX;
     bounds_default(&c->bounds, c->runs_active_max);
     if (c->limits.max_node_executions <= 0) c->limits = RUN_LIMITS_DEFAULT;
 }

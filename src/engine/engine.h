@@ -23,6 +23,7 @@ struct engine_bounds {                     /* of bytes and shares; 0 = the defau
     int64_t tenant_bytes_max;      /* logs of one tenant in the store; 0 = no bound */
     size_t run_state_bytes_max;    /* values of one run, 16 MiB: what a snapshot can show at once */
 };
+#define ENGINE_CREATE_MS_MAX 10u
 struct engine_config {
     unsigned workers;          /* default: cores */
     struct trace_policy trace; /* what requests of nodes and child runs are given of a trace */
@@ -40,8 +41,10 @@ struct engine_config {
     unsigned children_open_max;    /* unfinished children of one run, 128 (WF-51) */
     struct vault *vault; /* seals clear values; NULL = runs with sensitive values cannot proceed */
     struct engine_bounds bounds;
-    bool audited;     /* what policies decide is told to the audit log */
-    int64_t stall_ms; /* workflow.stalled window, 300000; 0 = off (STORE-41) */
+    bool audited;           /* what policies decide is told to the audit log */
+    int64_t stall_ms;       /* workflow.stalled window, 300000; 0 = off (STORE-41) */
+    unsigned create_ms_max; /* of the first step that the answer to a creation waits for;
+                                0 = ENGINE_CREATE_MS_MAX */
 };
 enum run_bound { BOUND_LOG, BOUND_STATE, BOUND_PAUSES, BOUND_ASKS, BOUND_VOTES, RUN_BOUND_NR };
 struct engine_stats {

@@ -3,8 +3,10 @@
  * links, keys, nothing sent twice, kill -9 in between.  FORK-1 to FORK-17, RUN-31 to RUN-33.
  */
 #include "harness.h"
+
 #include "interrupt_kit.h"
 #include "peer.h"
+#include "support/sampled.h"
 
 #include <stdio.h>
 
@@ -314,7 +316,7 @@ Test(fork, a_killed_host_leaves_whole_forks_or_none /* FORK-9, HTTP-15 */) {
     (void)wait_terminal(&sv, run);
     const char *answered[ROUNDS * 4];
     size_t n = 0;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < (int)sampled(ROUNDS); round++) {
         /* A request whose answer nobody waits for, cut off at another place each time. */
         const char *body = "{\"mode\":\"replay\",\"fromSeq\":6000}";
         const char *raw =

@@ -10,6 +10,7 @@
 #include "log_kit.h"
 
 #include "codec/json.h"
+#include "support/sampled.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -322,7 +323,8 @@ static void every_pair(const struct flow *f, struct str source, enum run_status 
         all = ARENA_ARRAY(W.a, struct made, (size_t)m);
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0, cuts = world_head(first[i].run).next_seq; j < cuts; j++)
-                all[made++] = fork_made(first[i].run, MODES[k][1], j);
+                if (sampled_in((unsigned)(i + j)))
+                    all[made++] = fork_made(first[i].run, MODES[k][1], j);
         for (int64_t i = 0; i < made; i++) judge(f, &all[i], end);
     }
 }

@@ -9,6 +9,7 @@
 #include "fork_kit.h"
 
 #include "codec/json.h"
+#include "support/sampled.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -690,7 +691,8 @@ Test(sensitive, a_branch_of_an_ended_run_needs_its_sensitive_inputs_again /* FOR
 
 /* --- forks of what is alive --- */
 
-enum { BIG_BYTES = 900000, BIG_WRITES = 40 };
+enum { BIG_WRITES = 40 };
+static int64_t big_bytes(void) { return sampled(900000); }
 
 /* Some 36 MB of sealed values before the gate: each node writes the variable to itself. */
 static struct str big_def(void) {
@@ -729,9 +731,9 @@ static int64_t sealed_bytes(struct str run) {
  * fork (FORK-9, FORK-21). */
 Test(sensitive, a_fork_of_a_live_run_inherits_what_is_sealed_whatever_its_size) {
     struct buf big;
-    buf_init(&big, BIG_BYTES + 64);
+    buf_init(&big, (size_t)big_bytes() + 64);
     buf_addz(&big, "{\"v\":\"");
-    for (int i = 0; i < BIG_BYTES; i++) buf_addc(&big, 'q');
+    for (int64_t i = 0; i < big_bytes(); i++) buf_addc(&big, 'q');
     buf_addz(&big, "\"}");
     arena_free(W.a);
     W.a = arena_new(512u << 20);
@@ -739,24 +741,24 @@ Test(sensitive, a_fork_of_a_live_run_inherits_what_is_sealed_whatever_its_size) 
     buf_fini(&big);
     world_wait_status(r, RUN_WAITING_APPROVAL);
     int64_t cut = world_head(r).next_seq - 1;
-    cr_expect_gt(sealed_bytes(r), (int64_t)BIG_WRITES * BIG_BYTES);
+    cr_expect_gt(sealed_bytes(r), BIG_WRITES * big_bytes());
     struct str a = fork_run(r, FORK_BRANCH, cut), b = fork_run(a, FORK_BRANCH, cut / 2);
     world_wait_status(a, RUN_WAITING_APPROVAL);
     world_wait_status(b, RUN_WAITING_APPROVAL);
     answer(r, "g40", "{\"action\":\"accept\"}");
     cr_expect_eq(world_wait_final(r), RUN_COMPLETED);
     cr_expect_eq(sealed_rows(r), 0, "nothing of what has ended is read");
-    cr_expect_eq(sealed_bytes(a), (int64_t)BIG_WRITES * (BIG_BYTES + 39));
+    cr_expect_eq(sealed_bytes(a), BIG_WRITES * (big_bytes() + 39));
     world_engine_crash();
     world_engine_start();
     answer(a, "g40", "{\"action\":\"accept\"}");
     cr_assert_eq(world_wait_final(a), RUN_COMPLETED, "%s", world_story(a));
-    cr_expect_eq(measured(a, "m"), BIG_BYTES);
+    cr_expect_eq((int64_t)measured(a, "m"), big_bytes());
     world_engine_crash();
     world_engine_start();
     answer(b, "g40", "{\"action\":\"accept\"}");
     cr_assert_eq(world_wait_final(b), RUN_COMPLETED, "%s", world_story(b));
-    cr_expect_eq(measured(b, "m"), BIG_BYTES);
+    cr_expect_eq((int64_t)measured(b, "m"), big_bytes());
     cr_expect_eq(rows_of("sealed") + rows_of("sealed_holds"), 0, "gone with the last fork");
 }
 
