@@ -3,6 +3,7 @@
  */
 #include "codec/bytes.h"
 #include "base/clock.h"
+#include "base/mem.h"
 
 #include <gnutls/abstract.h>
 #include <gnutls/crypto.h>
@@ -189,6 +190,37 @@ struct sha256 hmac_sha256(struct str key, struct str in) {
     struct sha256 d;
     ASSERT(gnutls_hmac_fast(GNUTLS_MAC_SHA256, bytes_of(key), key.n, bytes_of(in), in.n, d.b) == 0);
     return d;
+}
+
+struct hmac_key {
+    gnutls_hmac_hd_t begun; /* has taken in the key and nothing else; it is only copied */
+    uint8_t key[32];        /* for the moment in which there is no memory for a copy */
+};
+
+struct hmac_key *hmac_key_new(const uint8_t key[32]) {
+    struct hmac_key *k = MEM_NEW(struct hmac_key);
+    if (k == NULL) return NULL;
+    memcpy(k->key, key, sizeof k->key);
+    if (gnutls_hmac_init(&k->begun, GNUTLS_MAC_SHA256, key, sizeof k->key) == 0) return k;
+    mem_free(k);
+    return NULL;
+}
+
+struct sha256 hmac_key_of(const struct hmac_key *k, struct str in) {
+    struct sha256 d;
+    gnutls_hmac_hd_t h = gnutls_hmac_copy(k->begun);
+    if (h == NULL) return hmac_sha256(str_n((const char *)k->key, sizeof k->key), in);
+    int rc = gnutls_hmac(h, bytes_of(in), in.n);
+    gnutls_hmac_deinit(h, d.b);
+    ASSERT(rc == 0);
+    return d;
+}
+
+void hmac_key_free(struct hmac_key *k) {
+    if (k == NULL) return;
+    gnutls_hmac_deinit(k->begun, NULL);
+    gnutls_memset(k->key, 0, sizeof k->key);
+    mem_free(k);
 }
 
 void sha256_hex(const struct sha256 *d, char out[65]) {

@@ -35,7 +35,7 @@ static int token_check(struct exchange *x, struct str credential, const struct j
     struct http_server *s = x->pub.server;
     int rc = issuers_check(s->cfg.issuers, t, clock_wall_ms(), x->pub.arena, &x->pub.who, err);
     if (rc != 0) return guess_result(x, rc, err);
-    struct sha256 h = hmac_sha256(str_n((const char *)s->pepper, sizeof s->pepper), credential);
+    struct sha256 h = hmac_key_of(s->pepper, credential);
     guess_known(s, &h);
     return 0;
 }

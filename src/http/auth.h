@@ -13,9 +13,6 @@ MUST_CHECK int auth_scope(struct exchange *x, struct wopr_error *err);
 
 /* --- key.c --- */
 bool key_visible(struct str s); /* could be a key: visible ASCII, of a key's length */
-MUST_CHECK int key_check_with(struct store *s, const uint8_t pepper[32], struct str credential,
-                              int64_t now_ms, struct arena *a, struct api_key *out,
-                              struct wopr_error *err);
 /* Keys that are valid at this server: stored ones and those of its settings. */
 MUST_CHECK int server_key_check(const struct http_server *s, struct str credential, int64_t now_ms,
                                 struct arena *a, struct api_key *out, struct wopr_error *err);

@@ -30,7 +30,7 @@ void guess_known(struct http_server *s, const struct sha256 *hash) {
 }
 
 static bool key_is_known(struct http_server *s, struct str credential) {
-    struct sha256 h = hmac_sha256(str_n((const char *)s->pepper, sizeof s->pepper), credential);
+    struct sha256 h = hmac_key_of(s->pepper, credential);
     return atomic_load_explicit(known_place(&s->guesses, &h), memory_order_relaxed) ==
            hash_part(&h, sizeof(uint64_t));
 }

@@ -155,13 +155,6 @@ static int stored_key(struct store *s, const struct sha256 *hash, struct str cre
     return rc;
 }
 
-int key_check_with(struct store *s, const uint8_t pepper[32], struct str credential, int64_t now_ms,
-                   struct arena *a, struct api_key *out, struct wopr_error *err) {
-    if (!key_visible(credential)) return key_unknown(err);
-    struct sha256 hash = key_hash(pepper, credential);
-    return stored_key(s, &hash, credential, now_ms, a, out, err);
-}
-
 /* A configured key; its row only says whether it was revoked. */
 static int configured_key(const struct http_server *s, const struct api_key *key, int64_t now_ms,
                           struct arena *a, struct api_key *out, struct wopr_error *err) {
@@ -177,7 +170,7 @@ static int configured_key(const struct http_server *s, const struct api_key *key
 int server_key_check(const struct http_server *s, struct str credential, int64_t now_ms,
                      struct arena *a, struct api_key *out, struct wopr_error *err) {
     if (!key_visible(credential)) return key_unknown(err);
-    struct sha256 hash = key_hash(s->pepper, credential);
+    struct sha256 hash = hmac_key_of(s->pepper, credential);
     for (size_t i = 0; i < s->cfg.configured_nr; i++)
         if (sha256_eq(&s->cfg.configured[i].hash, &hash))
             return configured_key(s, &s->cfg.configured[i], now_ms, a, out, err);
@@ -200,8 +193,11 @@ int server_key_find(const struct http_server *s, struct str key_id, int64_t now_
 int key_check(struct store *s, struct str credential, int64_t now_ms, struct arena *a,
               struct api_key *out, struct wopr_error *err) {
     uint8_t pepper[32];
+    if (!key_visible(credential)) return key_unknown(err);
     int rc = store_secret(s, "pepper", pepper, err);
-    return rc != 0 ? rc : key_check_with(s, pepper, credential, now_ms, a, out, err);
+    if (rc != 0) return rc;
+    struct sha256 hash = key_hash(pepper, credential);
+    return stored_key(s, &hash, credential, now_ms, a, out, err);
 }
 
 void principal_of(const struct api_key *k, struct principal *out) {

@@ -107,7 +107,10 @@ static int proxies_take(struct http_server *s, struct wopr_error *err) {
 
 static int server_build(struct http_server *s, struct wopr_error *err) {
     door_limits(&s->cfg); /* first: the bounds are derived from it */
-    int rc = store_secret(s->store, "pepper", s->pepper, err);
+    uint8_t pepper[32];
+    int rc = store_secret(s->store, "pepper", pepper, err);
+    if (rc == 0 && (s->pepper = hmac_key_new(pepper)) == NULL)
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the server");
     if (rc == 0) rc = store_secret(s->store, "ticket", s->ticket_secret, err);
     if (rc == 0) rc = tls_load(s, err);
     if (rc != 0) return rc;
@@ -261,6 +264,7 @@ void http_server_free(struct http_server *s) {
     gate_fini(&s->gate);
     peers_fini(&s->conns.peers);
     metrics_fini(&s->metrics);
+    hmac_key_free(s->pepper);
     limiter_free(s->rates.key);
     limiter_free(s->rates.tenant);
     limiter_free(s->rates.address);

@@ -54,7 +54,8 @@ struct http_server {
     struct mounts mounts;
     struct journal *journal;
     struct store *store;
-    uint8_t pepper[32], ticket_secret[32];
+    struct hmac_key *pepper; /* of the digests of credentials */
+    uint8_t ticket_secret[32];
     uint32_t id_prefix;
     atomic_uint_fast64_t next_id;
 

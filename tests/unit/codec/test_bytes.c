@@ -180,6 +180,22 @@ Test(bytes_hmac, rfc_4231, .init = up, .fini = down) {
     expect_hex(&d, "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
 }
 
+Test(bytes, a_key_of_many_messages_gives_what_it_gives_to_each) {
+    uint8_t key[32];
+    char text[300];
+    for (unsigned i = 0; i < sizeof key; i++) key[i] = (uint8_t)(7 * i);
+    memset(text, 'm', sizeof text);
+    struct hmac_key *k = hmac_key_new(key);
+    cr_assert_not_null(k);
+    for (size_t n = 0; n <= sizeof text; n++) {
+        struct sha256 once = hmac_sha256(str_n((const char *)key, sizeof key), str_n(text, n));
+        struct sha256 many = hmac_key_of(k, str_n(text, n));
+        cr_assert(sha256_eq(&once, &many), "%zu bytes", n);
+    }
+    hmac_key_free(k);
+    hmac_key_free(NULL);
+}
+
 /* --- Ed25519 --- */
 
 static const struct {

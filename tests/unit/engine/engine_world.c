@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_S   60
+#define WAIT_S   240
 #define SLICE_MS 50
 
 struct world W;

@@ -693,7 +693,6 @@ Test(sensitive, a_branch_of_an_ended_run_needs_its_sensitive_inputs_again /* FOR
 
 enum { BIG_WRITES = 40 };
 static int64_t big_bytes(void) { return sampled(900000); }
-
 /* Some 36 MB of sealed values before the gate: each node writes the variable to itself. */
 static struct str big_def(void) {
     struct buf nodes, edges;
