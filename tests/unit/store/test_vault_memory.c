@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { SECRET = 32, SKIP = 16, OTHER_FORM = 0x5a, MAP_MAX = 256 << 20, CHUNK = 1 << 16 };
@@ -24,10 +25,13 @@ TestSuite(vault_memory, .init = up, .fini = down);
 
 /* The second half: allocators write into the first bytes of what was freed. */
 static bool chunk_holds(const unsigned char *p, size_t n, const unsigned char *form) {
-    for (size_t i = 0; i + SECRET - SKIP <= n; i++) {
+    const unsigned char *at = p, *end = p + n;
+    while ((at = memchr(at, form[SKIP] ^ OTHER_FORM, (size_t)(end - at))) != NULL) {
         size_t k = 0;
-        while (k < SECRET - SKIP && (p[i + k] ^ OTHER_FORM) == form[SKIP + k]) k++;
+        if (end - at < SECRET - SKIP) return false;
+        while (k < SECRET - SKIP && (at[k] ^ OTHER_FORM) == form[SKIP + k]) k++;
         if (k == SECRET - SKIP) return true;
+        at++;
     }
     return false;
 }
