@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "codec/jobj.h"
 #include "http/exchange.h"
+#include "http/intake.h"
 #include "http/issuers.h"
 #include "http/request.h"
 #include "http/server.h"
@@ -40,6 +41,21 @@ static int token_check(struct exchange *x, struct str credential, const struct j
     return 0;
 }
 
+static struct sha256 key_digest(const struct exchange *x, struct str credential) {
+    const struct key_seen *seen = &intake_of(x->conn)->key;
+    if (seen->n > 0 && str_eq_secret(str_n(seen->text, seen->n), credential)) return seen->digest;
+    return hmac_key_of(x->pub.server->pepper, credential);
+}
+
+static void key_remember(const struct exchange *x, struct str credential,
+                         const struct sha256 *digest) {
+    struct key_seen *seen = &intake_of(x->conn)->key;
+    if (credential.n > sizeof seen->text || sha256_eq(&seen->digest, digest)) return;
+    seen->n = (unsigned)credential.n;
+    memcpy(seen->text, credential.p, credential.n);
+    seen->digest = *digest;
+}
+
 int auth_check(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
     const struct http_op *op = x->pub.op;
@@ -60,8 +76,10 @@ int auth_check(struct exchange *x, struct wopr_error *err) {
     rc = token_read(x, credential, &t, err);
     if (rc == 0) return token_check(x, credential, &t, err);
     if (rc == WOPR_E_NO_MEMORY) return rc;
-    rc = server_key_check(s, credential, clock_wall_ms(), x->pub.arena, &k, err);
+    struct sha256 digest = key_digest(x, credential);
+    rc = server_key_check(s, credential, &digest, clock_wall_ms(), x->pub.arena, &k, err);
     if (rc != 0) return guess_result(x, rc, err);
+    key_remember(x, credential, &digest);
     guess_known(s, &k.hash);
     principal_of(&k, &x->pub.who);
     return 0;

@@ -14,8 +14,9 @@ MUST_CHECK int auth_scope(struct exchange *x, struct wopr_error *err);
 /* --- key.c --- */
 bool key_visible(struct str s); /* could be a key: visible ASCII, of a key's length */
 /* Keys that are valid at this server: stored ones and those of its settings. */
-MUST_CHECK int server_key_check(const struct http_server *s, struct str credential, int64_t now_ms,
-                                struct arena *a, struct api_key *out, struct wopr_error *err);
+MUST_CHECK int server_key_check(const struct http_server *s, struct str credential,
+                                const struct sha256 *digest, int64_t now_ms, struct arena *a,
+                                struct api_key *out, struct wopr_error *err);
 MUST_CHECK int server_key_find(const struct http_server *s, struct str key_id, int64_t now_ms,
                                struct arena *a, struct api_key *out, struct wopr_error *err);
 int key_state(const struct api_key *k, int64_t now_ms, struct wopr_error *err);

@@ -557,6 +557,7 @@ static void intake_free(struct intake *e) {
     place_give_back(e);
     if (e->over) atomic_fetch_sub(&s->conns.over, 1);
     mem_free(e->pending);
+    mem_wipe(&e->key, sizeof e->key);
     mem_free(e);
 }
 

@@ -13,6 +13,7 @@
 #define WOPR_HTTP_INTAKE_H
 
 #include "base/list.h"
+#include "codec/bytes.h"
 #include "http/chunk.h"
 #include "http/head.h"
 #include "http/peers.h"
@@ -25,12 +26,21 @@ struct exchange;
 struct http_config;
 struct http_server;
 
+enum { KEY_SEEN_BYTES = 96 }; /* ours have 73 or 78 */
 enum intake_state {
     INTAKE_HEAD,  /* between two requests, or inside a head */
     INTAKE_BODY,  /* head judged, reading the body */
     INTAKE_READY, /* judged: libmicrohttpd may have it */
     INTAKE_BUSY,  /* libmicrohttpd has it and owes the answer */
     INTAKE_OVER   /* nothing more is read */
+};
+/* The key that a connection last proved to have, and its digest: requests on one connection mostly
+ * bring the same one, and a digest takes longer than all else that is done to tell who asks.  What
+ * the key may do is looked up each time.  Overwritten with the connection. */
+struct key_seen {
+    unsigned n; /* 0: none */
+    char text[KEY_SEEN_BYTES];
+    struct sha256 digest;
 };
 struct intake {
     struct intakes *set;
@@ -59,6 +69,7 @@ struct intake {
     struct head_scan scan;
     struct chunk_reader chunks;
     struct address peer;
+    struct key_seen key;
 };
 
 struct intakes;      /* of one loop */

@@ -167,14 +167,14 @@ static int configured_key(const struct http_server *s, const struct api_key *key
     return rc;
 }
 
-int server_key_check(const struct http_server *s, struct str credential, int64_t now_ms,
-                     struct arena *a, struct api_key *out, struct wopr_error *err) {
+int server_key_check(const struct http_server *s, struct str credential,
+                     const struct sha256 *digest, int64_t now_ms, struct arena *a,
+                     struct api_key *out, struct wopr_error *err) {
     if (!key_visible(credential)) return key_unknown(err);
-    struct sha256 hash = hmac_key_of(s->pepper, credential);
     for (size_t i = 0; i < s->cfg.configured_nr; i++)
-        if (sha256_eq(&s->cfg.configured[i].hash, &hash))
+        if (sha256_eq(&s->cfg.configured[i].hash, digest))
             return configured_key(s, &s->cfg.configured[i], now_ms, a, out, err);
-    return stored_key(s->store, &hash, credential, now_ms, a, out, err);
+    return stored_key(s->store, digest, credential, now_ms, a, out, err);
 }
 
 int server_key_find(const struct http_server *s, struct str key_id, int64_t now_ms, struct arena *a,

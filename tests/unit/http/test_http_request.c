@@ -61,6 +61,33 @@ Test(http_auth, credentials /* AUTH-2, AUTH-3, AUTH-7 */) {
     expect_auth(with(W.key, "bEARER"), 200, "\"tenant\":\"t1\"", NULL);
 }
 
+/* A connection remembers the digest of its last key, and nothing that it may do. */
+Test(http_auth, each_request_of_a_connection_is_judged_by_its_own_key /* AUTH-1, AUTH-9 */) {
+    struct wopr_error err;
+    struct str last = str_n(W.key.p, W.key.n - 1), other;
+    char text[512];
+    memcpy(text, W.key.p, W.key.n);
+    text[W.key.n - 1] = text[W.key.n - 1] == 'A' ? 'B' : 'A';
+    other = str_n(text, W.key.n);
+    const struct {
+        struct str key;
+        int status;
+    } ASKED[] = {{W.key, 200},      {W.key, 200}, {last, 401},  {other, 401},
+                 {W.key_poor, 403}, {W.key, 200}, {other, 401}, {W.key_expired, 401},
+                 {W.key_poor, 403}, {W.key, 200}, {W.key, 200}};
+    struct client *c = dial();
+    for (size_t i = 0; i < sizeof ASKED / sizeof *ASKED; i++) {
+        say(c, "GET /v1/runs/r1 HTTP/1.1\r\nHost: x\r\n%s\r\n", with(ASKED[i].key, "Bearer"));
+        cr_assert(hear(c), "%zu", i);
+        cr_expect_eq(c->status, ASKED[i].status, "%zu: %d", i, c->status);
+    }
+    cr_assert_eq(store_key_revoke(W.store, W.key_id, 1, &err), 0);
+    say(c, "GET /v1/runs/r1 HTTP/1.1\r\nHost: x\r\n%s\r\n", with(W.key, "Bearer"));
+    cr_assert(hear(c));
+    cr_expect_eq(c->status, 401, "%d", c->status);
+    hang_up(c);
+}
+
 Test(http_auth, public_operations_ignore_credentials /* AUTH-15 */) {
     struct client *c =
         ask("GET", "/.well-known/openwop", "Authorization: Bearer nonsense\r\n", NULL);
