@@ -11,7 +11,6 @@
 #define EXPIRES_DAYS_MAX 36500
 #define DAY_MS           86400000
 #define HOUR_MS          3600000
-#define GRACE_HOURS_MIN  24 /* AUTH-20 */
 #define GRACE_HOURS_MAX  8760
 #define GENERATED_TEXT   64
 
@@ -57,12 +56,12 @@ static int create_args_check(const struct create_args *in, unsigned *scopes, int
 }
 
 static int rotate_args_check(const struct create_args *in, int64_t *grace_ms, int64_t *expires_ms) {
-    uint64_t hours = GRACE_HOURS_MIN;
+    uint64_t hours = KEY_GRACE_HOURS_MIN;
     if (in->scopes != NULL || in->test)
         return cli_usage("wopr: the successor of a key has its scopes and its mode; for others use "
                          "\"wopr keys create\"\n");
     if (in->grace != NULL &&
-        (!str_u64(str_c(in->grace), &hours) || hours < GRACE_HOURS_MIN || hours > GRACE_HOURS_MAX))
+        (!str_u64(str_c(in->grace), &hours) || hours < KEY_GRACE_HOURS_MIN || hours > GRACE_HOURS_MAX))
         return cli_usage("wopr: --grace-hours must be 24..8760; a key that leaked is refused at "
                          "once by \"wopr keys revoke\"\n");
     *grace_ms = (int64_t)hours * HOUR_MS;

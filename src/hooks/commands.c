@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/ident.h"
+#include "codec/jobj.h"
 #include "egress/egress.h"
 #include "hooks/hooks_int.h"
 #include "hooks/wanted.h"
@@ -13,7 +14,7 @@
 
 #include <stdio.h>
 
-enum { SECRET_BYTES = 32, RETRY_MAX = 1000, SEAL_TRIES = 2 };
+enum { SECRET_BYTES = 32, RETRY_MAX = 1000, SEAL_TRIES = 2, EFFECT_BYTES_MAX = 1024 };
 
 static int url_check(const struct hooks *h, struct hook_cmd *c, struct wopr_error *err) {
     struct wopr_error why = {0};
@@ -67,6 +68,21 @@ int hook_secret_open(struct vault *v, struct str webhook_id, const struct plan_s
     return vault_open(v, &place, row, a, secret, err);
 }
 
+/* What the entry of an audited file says of the effect (AUD-3). */
+static const struct plan_audit *effect_of(struct hook_cmd *c) {
+    struct plan_audit *row = c->audit;
+    bool added = c->what == HOOK_CMD_ADD;
+    struct jobj o;
+    if (!row) return NULL;
+    row->type = added ? STR("webhook.registered") : STR("webhook.removed");
+    row->at_ms = clock_wall_ms();
+    jobj_begin(&o, EFFECT_BYTES_MAX);
+    jw_kstr(&o.w, "webhookId", added ? c->row.webhook_id : c->webhook_id);
+    if (added) jw_kstr(&o.w, "secretFingerprint", c->row.fingerprint);
+    row->details = jobj_end(&o, c->a);
+    return row;
+}
+
 static int add_now(struct hook_cmd *c, struct store *s) {
     struct vault *v = c->hooks->cfg.vault;
     const struct seal_place place = place_of(c->row.webhook_id);
@@ -75,8 +91,8 @@ static int add_now(struct hook_cmd *c, struct store *s) {
     for (int i = 0; rc == WOPR_E_UNAVAILABLE && i < SEAL_TRIES; i++) {
         rc = vault_seal(v, &place, c->secret, c->a, &c->row.secret, &c->err);
         if (rc == 0)
-            rc = store_hook_add(s, &c->row, &c->idem, c->hooks->cfg.per_tenant_max, clock_wall_ms(),
-                                c->a, &c->repeated, &c->err);
+            rc = store_hook_add(s, &c->row, &c->idem, effect_of(c), c->hooks->cfg.per_tenant_max,
+                                clock_wall_ms(), c->a, &c->repeated, &c->err);
     }
     if (rc == 0 && c->repeated)
         rc = hook_secret_open(v, c->row.webhook_id, &c->row.secret, c->a, &c->secret, &c->err);
@@ -100,7 +116,7 @@ static void cmd_now(void *ctx, struct store *s) {
     struct hooks *h = c->hooks;
     if (c->what == HOOK_CMD_ADD) c->rc = add_now(c, s);
     else if (c->what == HOOK_CMD_REMOVE)
-        c->rc = store_hook_remove(s, c->tenant, c->test_mode, c->webhook_id, &c->err);
+        c->rc = store_hook_remove(s, c->tenant, c->test_mode, c->webhook_id, effect_of(c), &c->err);
     else
         c->rc = store_hook_retry(s, c->tenant, c->test_mode, c->webhook_id, RETRY_MAX, now_ms,
                                  &c->queued, &c->err);

@@ -53,6 +53,7 @@ struct hook_cmd { /* the caller's, with all it points to, until done */
     struct str url, events, tags, secret, created_by;
     int32_t major;
     struct hook_idem idem;
+    struct plan_audit *audit; /* who asked, ADD and REMOVE say the rest; NULL: nobody is told */
     void (*done)(struct hook_cmd *cmd);
     void *ctx;
     /* --- the result --- */

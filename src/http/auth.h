@@ -24,6 +24,9 @@ int key_state(const struct api_key *k, int64_t now_ms, struct wopr_error *err);
  * second per key; when the store cannot be read, the answer is no.  A token (token_ends_ms > 0)
  * ends by the clock. */
 bool key_gone(const struct http_server *s, struct str key_id, int64_t token_ends_ms);
+/* Is this the first use of the key within its hour, as far as this host knows?  Asking says so: the
+ * next answer is no.  Two of very many keys may make each other new again. */
+bool key_use_is_new(struct http_server *s, struct str key_id, int64_t now_ms);
 void principal_of(const struct api_key *k, struct principal *out);
 
 /* --- ticket.c --- */

@@ -43,7 +43,8 @@ struct http_op {
     size_t body_max;                        /* 0 = no body read */
     int (*handler)(struct http_call *call); /* HTTP_DONE (a reply is set) or HTTP_PENDING */
 };
-enum subject_lane { /* how a caller proved who it is (D18) */
+enum { KEY_GRACE_HOURS_MIN = 24 }; /* a rotated key works for at least so long (AUTH-20) */
+enum subject_lane {                /* how a caller proved who it is (D18) */
                     LANE_API_KEY,
                     LANE_OAUTH2, /* a program's token (AUTH-21) */
                     LANE_OIDC    /* a person's (AUTH-23) */

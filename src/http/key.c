@@ -101,7 +101,7 @@ int key_state(const struct api_key *k, int64_t now_ms, struct wopr_error *err) {
     return 0;
 }
 
-enum { KEY_LOOK_MS = 1000, KEY_ID_MAX = 64, KEY_ARENA_BYTES = 64 * 1024 };
+enum { KEY_LOOK_MS = 1000, KEY_USE_MS = 3600 * 1000, KEY_ID_MAX = 64, KEY_ARENA_BYTES = 64 * 1024 };
 
 static bool key_gone_now(const struct http_server *s, struct str key_id) {
     struct arena *a = arena_new(KEY_ARENA_BYTES);
@@ -198,6 +198,13 @@ int key_check(struct store *s, struct str credential, int64_t now_ms, struct are
     if (rc != 0) return rc;
     struct sha256 hash = key_hash(pepper, credential);
     return stored_key(s, &hash, credential, now_ms, a, out, err);
+}
+
+bool key_use_is_new(struct http_server *s, struct str key_id, int64_t now_ms) {
+    uint64_t use = str_hash(key_id, (uint64_t)(now_ms / KEY_USE_MS));
+    atomic_uint_fast64_t *place = &s->key_uses[str_hash(key_id, 0) % KEY_USES_NR];
+    return atomic_load_explicit(place, memory_order_relaxed) != use &&
+           atomic_exchange_explicit(place, use, memory_order_relaxed) != use;
 }
 
 void principal_of(const struct api_key *k, struct principal *out) {

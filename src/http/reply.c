@@ -3,6 +3,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "http/auth.h"
 #include "http/exchange.h"
 #include "http/server.h"
 
@@ -152,6 +153,20 @@ void http_audit_of(const struct http_call *c, struct plan_audit *out) {
     buf_fini(&scope);
 }
 
+/* AUTH-20: whoever retires a key wants to know whether it is still in use, without reading of each
+ * request.  Tokens are no keys. */
+static void audit_key_use(const struct http_call *p, const struct http_audit *to) {
+    int64_t now_ms = clock_wall_ms();
+    if (p->who.key_id.n == 0 || !p->who.authenticated || p->who.lane != LANE_API_KEY) return;
+    if (!key_use_is_new(p->server, p->who.key_id, now_ms)) return;
+    to->note(to->ctx, &(struct plan_audit){.at_ms = now_ms,
+                                           .type = STR("key.used"),
+                                           .tenant = p->who.tenant,
+                                           .principal = p->who.subject_id,
+                                           .key_id = p->who.key_id,
+                                           .request_id = str_c(p->request_id)});
+}
+
 /* AUTH-13, AUD-3.  So is a credential that was refused; those are throttled (guess.c), requests
  * without any are not, and make no entry. */
 static void audit_add(const struct exchange *x, int status) {
@@ -161,6 +176,7 @@ static void audit_add(const struct exchange *x, int status) {
     bool granted = p->who.authenticated || (call_has_token(p) && p->who.tenant.n > 0);
     bool refused = x->guessed || (granted && status == MHD_HTTP_FORBIDDEN);
     if (!to->note || !(granted || refused)) return;
+    audit_key_use(p, to);
     if (!to->reads && exchange_is_read(x) && !refused) return;
     http_audit_of(p, &row);
     row.type = STR("http.request");

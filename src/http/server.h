@@ -18,6 +18,7 @@
 enum {
     HTTP_IDEM_WAIT_MS = 10000, /* a repeated key waits for the first answer (IDEM-11) */
     HTTP_READS_MAX = 1024,     /* long reads that wait for a thread */
+    KEY_USES_NR = 2048,        /* keys in use at once that are told apart */
     HTTP_POOL_BYTES = 6 * 1024 /* libmicrohttpd's, for the head of an answer and stream pieces */
 };
 /* What it listens on: server.c binds it, opsd.c and tls.c add theirs before the first thread. */
@@ -54,7 +55,8 @@ struct http_server {
     struct mounts mounts;
     struct journal *journal;
     struct store *store;
-    struct hmac_key *pepper; /* of the digests of credentials */
+    struct hmac_key *pepper;                    /* of the digests of credentials */
+    atomic_uint_fast64_t key_uses[KEY_USES_NR]; /* which key in which hour: key_use_is_new */
     uint8_t ticket_secret[32];
     uint32_t id_prefix;
     atomic_uint_fast64_t next_id;

@@ -80,6 +80,45 @@ Test(audit, says_who_did_what /* AUD-3 AUTH-13 */) {
     cr_expect_not(holds(all, sv.key), "a credential");
 }
 
+Test(audit, the_use_of_a_key_is_told_once_an_hour /* AUTH-20 */) {
+    static const char *const SECOND[] = {"keys", "create", "--no-expiry", NULL};
+    struct str out, err;
+    for (int i = 0; i < 5; i++) cr_assert_eq(ask(&sv, "GET", "/v1/runs", NULL, NULL).status, 200);
+    cr_assert_eq(program(&sv, SECOND, &out, &err), 0, STR_FMT, STR_ARG(err));
+    struct str text = str_n(out.p, strcspn(out.p, "\n")), id = {0};
+    const char *const with[] = {fmt("Authorization: Bearer " STR_FMT, STR_ARG(text)), NULL};
+    for (int i = 0; i < 5; i++) cr_assert_eq(ask(&sv, "GET", "/v1/runs", NULL, with).status, 200);
+    struct str all = entries_until(2, "\"type\":\"key.used\"", "");
+    cr_expect_eq(lines_with(all, "\"type\":\"key.used\"", ""), 2u, STR_FMT, STR_ARG(all));
+    cr_expect_eq(lines_with(all, "\"type\":\"key.used\"", "\"keyId\":\"cfg"), 1u);
+    cr_assert(str_cut(str_n(text.p + 3, text.n - 3), '_', &id, &(struct str){0}));
+    cr_expect_eq(lines_with(all, "\"type\":\"key.used\"", fmt(STR_FMT, STR_ARG(id))), 1u);
+    cr_expect_not(holds(all, fmt(STR_FMT, STR_ARG(text))), "a credential");
+    struct reply r = ask(&sv, "GET", "/.well-known/openwop", NULL, NULL);
+    cr_expect(holds(at(r.body, "auth.profiles"), "\"openwop-auth-api-key-rotation\""));
+    cr_expect_eq(int_at(r.body, "auth.rotation.minGraceSeconds"), 86400);
+}
+
+Test(audit, webhooks_come_and_go_with_their_entries /* AUD-3, HOOK-1, HOOK-16 */) {
+    static const char BODY[] = "{\"url\":\"https://example.com/h\",\"events\":[\"run.completed\"]}";
+    static const char *const ONCE[] = {"Idempotency-Key: hook-once", NULL};
+    struct reply r = ask(&sv, "POST", "/v1/webhooks", BODY, ONCE);
+    cr_assert_eq(r.status, 201, STR_FMT, STR_ARG(r.body));
+    const char *id = fmt(STR_FMT, STR_ARG(text_at(r.body, "webhookId")));
+    struct str secret = text_at(r.body, "secret");
+    cr_assert_eq(ask(&sv, "POST", "/v1/webhooks", BODY, ONCE).status, 201);
+    cr_assert_eq(ask(&sv, "DELETE", "/v1/webhooks/wh_none", NULL, NULL).status, 404);
+    cr_assert_eq(ask(&sv, "DELETE", fmt("/v1/webhooks/%s", id), NULL, NULL).status, 204);
+    struct str all = entries();
+    cr_expect_eq(lines_with(all, "\"type\":\"webhook.registered\"", ""), 1u, STR_FMT, STR_ARG(all));
+    cr_expect_eq(lines_with(all, "\"type\":\"webhook.registered\"", id), 1u);
+    cr_expect_eq(lines_with(all, "\"type\":\"webhook.removed\"", ""), 1u);
+    cr_expect_eq(lines_with(all, "\"type\":\"webhook.removed\"", id), 1u);
+    cr_expect_eq(lines_with(all, "\"type\":\"webhook.", "\"keyId\":\"cfg"), 2u);
+    cr_expect_not(holds(all, fmt(STR_FMT, STR_ARG(secret))), "a secret");
+    (void)report("");
+}
+
 Test(audit, a_repetition_does_nothing_and_is_told_as_a_request /* AUD-3 IDEM-5 */) {
     static const char *const KEY[] = {"Idempotency-Key: once", NULL};
     static const char BODY[] = "{\"workflowId\":\"conformance-noop\"}";

@@ -60,19 +60,23 @@ int audit_put(const struct row_writer *w, const struct plan_audit *row) {
     return entry_insert(w->c, row, w->err);
 }
 
-int audit_key_changed(struct conn *c, const char *type, struct str tenant, struct str key_id,
-                      struct str details, struct wopr_error *err) {
+int audit_effect(struct conn *c, const struct plan_audit *row, struct wopr_error *err) {
     struct query q;
     query_begin(&q, c, SQL_AUDIT_ON);
     int rc = query_step(&q, err);
     query_end(&q);
     if (rc != 1) return rc < 0 ? rc : 0;
+    return entry_insert(c, row, err);
+}
+
+int audit_key_changed(struct conn *c, const char *type, struct str tenant, struct str key_id,
+                      struct str details, struct wopr_error *err) {
     const struct plan_audit row = {.at_ms = clock_wall_ms(),
                                    .type = str_c(type),
                                    .tenant = tenant,
                                    .key_id = key_id,
                                    .details = details};
-    return entry_insert(c, &row, err);
+    return audit_effect(c, &row, err);
 }
 
 static int entry_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {

@@ -231,8 +231,8 @@ static int row_insert(struct conn *c, struct hook_row *row, const struct hook_id
 }
 
 int store_hook_add(struct store *s, struct hook_row *row, const struct hook_idem *idem,
-                   unsigned max, int64_t now_ms, struct arena *a, bool *repeated,
-                   struct wopr_error *err) {
+                   const struct plan_audit *audit, unsigned max, int64_t now_ms, struct arena *a,
+                   bool *repeated, struct wopr_error *err) {
     bool known = false;
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
@@ -240,13 +240,14 @@ int store_hook_add(struct store *s, struct hook_row *row, const struct hook_idem
     if (rc == 0 && !known) rc = room_check(s->writer, row, max, err);
     if (rc == 0 && !known) rc = row_insert(s->writer, row, idem, err);
     if (rc == 0 && !known) rc = hooks_changed(s->writer, err);
+    if (rc == 0 && !known && audit) rc = audit_effect(s->writer, audit, err);
     rc = write_end(s, rc, err);
     if (rc == 0) *repeated = known;
     return rc;
 }
 
 int store_hook_remove(struct store *s, struct str tenant, bool test_mode, struct str webhook_id,
-                      struct wopr_error *err) {
+                      const struct plan_audit *audit, struct wopr_error *err) {
     static const enum stmt_id PARTS[] = {SQL_HOOK_DEAD_DROP, SQL_HOOK_FAILURES_DROP,
                                          SQL_HOOK_STATE_DROP, SQL_HOOK_DROP};
     struct hook_item item;
@@ -258,6 +259,7 @@ int store_hook_remove(struct store *s, struct str tenant, bool test_mode, struct
         for (size_t i = 0; rc == 0 && i < sizeof PARTS / sizeof *PARTS; i++)
             rc = number_run(s->writer, PARTS[i], item.row.hook_no, err);
         if (rc == 0) rc = hooks_changed(s->writer, err);
+        if (rc == 0 && audit) rc = audit_effect(s->writer, audit, err);
         rc = write_end(s, rc, err);
     }
     arena_free(a);

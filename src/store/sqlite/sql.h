@@ -209,8 +209,9 @@ PLAN_ROWS(ROW_PUT, PLAN_NO_STEP)
 MUST_CHECK int task_guard(struct conn *c, const struct plan *p, int *refusal,
                           struct wopr_error *err);
 /* --- audit.c --- */
-/* Inside a write transaction: an entry for a key that was created or revoked, when the file is
- * audited.  details: as in struct plan_audit. */
+/* Inside a write transaction: an entry about what it does, when the file is audited. */
+MUST_CHECK int audit_effect(struct conn *c, const struct plan_audit *row, struct wopr_error *err);
+/* The same for a key that was created or revoked.  details: as in struct plan_audit. */
 MUST_CHECK int audit_key_changed(struct conn *c, const char *type, struct str tenant,
                                  struct str key_id, struct str details, struct wopr_error *err);
 /* Ready tasks of the run wait until it moves again. */

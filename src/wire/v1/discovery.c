@@ -311,6 +311,14 @@ static void put_oidc(const struct v1_config *c, struct jw *w) {
     jw_end_object(w);
 }
 
+/* AUTH-20: how long a key that is rotated works beside its successor, at least. */
+static void put_rotation(struct jw *w) {
+    jw_key(w, "rotation");
+    jw_object(w);
+    jw_kint(w, "minGraceSeconds", (int64_t)KEY_GRACE_HOURS_MIN * 3600);
+    jw_end_object(w);
+}
+
 static void put_audit_log(const struct v1_config *c, struct jw *w) {
     jw_key(w, "auditLogIntegrity");
     jw_object(w);
@@ -325,9 +333,10 @@ static void put_audit_log(const struct v1_config *c, struct jw *w) {
 /* CAP-42, AUD-10, section 15: each profile only when it is configured. */
 static void put_auth(const struct v1_config *c, struct jw *w) {
     struct http_issuer_shown is;
-    const char *profiles[4];
+    const char *profiles[5];
     size_t n = 0;
     if (c->audit) profiles[n++] = "openwop-audit-log-integrity";
+    if (c->audit) profiles[n++] = "openwop-auth-api-key-rotation"; /* its entries are audited */
     if (first_issuer(c, false, &is)) profiles[n++] = "openwop-auth-oauth2-client-credentials";
     if (first_issuer(c, true, &is)) profiles[n++] = "openwop-auth-oidc-user-bearer";
     profiles[n] = NULL;
@@ -336,6 +345,7 @@ static void put_auth(const struct v1_config *c, struct jw *w) {
     string_list(w, profiles);
     put_oauth2(c, w);
     put_oidc(c, w);
+    if (c->audit) put_rotation(w);
     if (c->audit) put_audit_log(c, w);
     jw_end_object(w);
 }

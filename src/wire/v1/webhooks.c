@@ -63,6 +63,8 @@ static int cmd_submit(struct http_call *c, const struct hook_cmd *filled) {
     cmd->created_by = c->who.key_id;
     cmd->a = c->arena;
     cmd->major = 1;
+    cmd->audit = wire_of(c)->audit ? ARENA_NEW(c->arena, struct plan_audit) : NULL;
+    if (cmd->audit) http_audit_of(c, cmd->audit);
     cmd->done = cmd_done;
     cmd->ctx = c;
     c->user = cmd;

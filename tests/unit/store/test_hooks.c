@@ -46,7 +46,7 @@ static int64_t add(const char *id, int64_t kinds) {
     struct hook_row r = row_of(id, KIT_TENANT, kinds);
     const struct hook_idem none = {.has = false};
     bool repeated;
-    cr_assert_eq(store_hook_add(w.s, &r, &none, 100, 10, w.a, &repeated, &w.err), 0, "%s",
+    cr_assert_eq(store_hook_add(w.s, &r, &none, NULL, 100, 10, w.a, &repeated, &w.err), 0, "%s",
                  w.err.message);
     return r.hook_no;
 }
@@ -102,7 +102,7 @@ Test(store_hooks, what_nobody_wants_is_no_move /* HOOK-7 */) {
     struct hook_row r = row_of("wh_other", STR("tenant-b"), -1);
     const struct hook_idem none = {.has = false};
     bool repeated;
-    cr_assert_eq(store_hook_add(w.s, &r, &none, 100, 10, w.a, &repeated, &w.err), 0);
+    cr_assert_eq(store_hook_add(w.s, &r, &none, NULL, 100, 10, w.a, &repeated, &w.err), 0);
     add("wh_1", bit(EV_RUN_COMPLETED));
     int64_t no = kit_run(&w, "run_1", 3);
     cr_expect_eq(moves().n, 0, "another tenant, another type");
@@ -130,16 +130,16 @@ Test(store_hooks, a_registration_is_made_once_for_its_key /* IDEM-5 */) {
     struct hook_idem key = {.has = true, .key = {{7}}, .digest = {{8}}, .until_ms = 1000};
     struct hook_row r = row_of("wh_1", KIT_TENANT, 1), again = row_of("wh_2", KIT_TENANT, 1);
     bool repeated = true;
-    cr_assert_eq(store_hook_add(w.s, &r, &key, 100, 10, w.a, &repeated, &w.err), 0);
+    cr_assert_eq(store_hook_add(w.s, &r, &key, NULL, 100, 10, w.a, &repeated, &w.err), 0);
     cr_expect_not(repeated);
-    cr_assert_eq(store_hook_add(w.s, &again, &key, 100, 20, w.a, &repeated, &w.err), 0);
+    cr_assert_eq(store_hook_add(w.s, &again, &key, NULL, 100, 20, w.a, &repeated, &w.err), 0);
     cr_expect(repeated);
     cr_expect(str_eq(again.webhook_id, STR("wh_1")));
     key.digest.b[0] = 9;
     again = row_of("wh_2", KIT_TENANT, 1);
-    cr_expect_eq(store_hook_add(w.s, &again, &key, 100, 20, w.a, &repeated, &w.err),
+    cr_expect_eq(store_hook_add(w.s, &again, &key, NULL, 100, 20, w.a, &repeated, &w.err),
                  WOPR_E_IDEM_CONFLICT);
-    cr_assert_eq(store_hook_add(w.s, &again, &key, 100, 1000, w.a, &repeated, &w.err), 0);
+    cr_assert_eq(store_hook_add(w.s, &again, &key, NULL, 100, 1000, w.a, &repeated, &w.err), 0);
     cr_expect_not(repeated, "the key's time is over");
 }
 
@@ -149,9 +149,9 @@ Test(store_hooks, a_tenant_has_so_many_and_no_more) {
     bool repeated;
     add("wh_1", 1);
     add("wh_2", 1);
-    cr_expect_eq(store_hook_add(w.s, &r, &none, 2, 10, w.a, &repeated, &w.err), WOPR_E_QUOTA);
-    cr_assert_eq(store_hook_remove(w.s, KIT_TENANT, false, STR("wh_1"), &w.err), 0);
-    cr_expect_eq(store_hook_add(w.s, &r, &none, 2, 10, w.a, &repeated, &w.err), 0);
+    cr_expect_eq(store_hook_add(w.s, &r, &none, NULL, 2, 10, w.a, &repeated, &w.err), WOPR_E_QUOTA);
+    cr_assert_eq(store_hook_remove(w.s, KIT_TENANT, false, STR("wh_1"), NULL, &w.err), 0);
+    cr_expect_eq(store_hook_add(w.s, &r, &none, NULL, 2, 10, w.a, &repeated, &w.err), 0);
 }
 
 Test(store_hooks, other_tenants_and_modes_do_not_see_it /* AUTH-8 */) {
@@ -162,7 +162,8 @@ Test(store_hooks, other_tenants_and_modes_do_not_see_it /* AUTH-8 */) {
                  WOPR_E_NOT_FOUND);
     cr_expect_eq(store_hook_get(w.s, KIT_TENANT, true, STR("wh_1"), w.a, &item, &w.err),
                  WOPR_E_NOT_FOUND);
-    cr_expect_eq(store_hook_remove(w.s, STR("b"), false, STR("wh_1"), &w.err), WOPR_E_NOT_FOUND);
+    cr_expect_eq(store_hook_remove(w.s, STR("b"), false, STR("wh_1"), NULL, &w.err),
+                 WOPR_E_NOT_FOUND);
     cr_expect_eq(store_hook_retry(w.s, STR("b"), false, STR("wh_1"), 1, 1, &queued, &w.err),
                  WOPR_E_NOT_FOUND);
 }
@@ -178,7 +179,7 @@ Test(store_hooks, only_the_host_that_delivers_writes_cursors) {
     cr_expect_eq(store_hook_marks(w.s, second, &m, 1, &w.err), 0);
     const struct hook_lease old = {.epoch = first};
     cr_expect_eq(store_hook_claim(w.s, &old, &second, &w.err), WOPR_E_FENCED, "seen too long ago");
-    cr_assert_eq(store_hook_remove(w.s, KIT_TENANT, false, STR("wh_1"), &w.err), 0);
+    cr_assert_eq(store_hook_remove(w.s, KIT_TENANT, false, STR("wh_1"), NULL, &w.err), 0);
     cr_assert_eq(store_hook_marks(w.s, second, &m, 1, &w.err), 0);
     cr_expect(m.gone);
 }
@@ -311,7 +312,7 @@ Test(store_hooks, no_number_of_a_move_is_given_twice /* H1 */) {
     kit_run(&w, "f", 1);
     l = moves();
     cr_expect_eq(l.v[l.n - 1].move_no, last + 1);
-    cr_assert_eq(store_hook_remove(w.s, KIT_TENANT, false, STR("wh_1"), &w.err), 0);
+    cr_assert_eq(store_hook_remove(w.s, KIT_TENANT, false, STR("wh_1"), NULL, &w.err), 0);
     cr_assert_eq(store_hook_orphans(w.s, &w.err), 0);
     cr_expect_eq(moves().n, 1);
     (void)no;
