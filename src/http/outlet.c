@@ -25,7 +25,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -120,13 +119,23 @@ static void socket_narrow(struct outlet *x) {
     x->narrow = true;
 }
 
+/* The length of a chunk and the end of its line; printf took a quarter of the time of an event. */
+static unsigned chunk_head(char *out, size_t n) {
+    unsigned digits = 1;
+    while (digits < 2 * sizeof n && n >> 4 * digits != 0) digits++;
+    for (unsigned i = digits; i > 0; i--, n >>= 4) out[i - 1] = "0123456789abcdef"[n & 15];
+    out[digits] = '\r';
+    out[digits + 1] = '\n';
+    return digits + 2;
+}
+
 void outlet_chunk(struct outlet *x, const char *p, size_t n, bool last) {
     if (n > OUTLET_LARGE) socket_narrow(x);
     x->p = p;
     x->n = n;
     x->sent = 0;
     x->last = last;
-    x->head_n = n > 0 ? (unsigned)snprintf(x->head, sizeof x->head, "%zx\r\n", n) : 0;
+    x->head_n = n > 0 ? chunk_head(x->head, n) : 0;
 }
 
 static size_t rest_add(struct iovec *v, size_t k, const char *p, size_t n, size_t *skip) {

@@ -287,13 +287,27 @@ bool col_hash(struct query *q, int i, struct sha256 *out) {
 }
 
 /* ------------------------------------------------------------------------------ transactions */
-int tx_begin(struct conn *c, struct wopr_error *err) {
+/* The level holds until the next transaction asks for another: a switch that fails fails that
+ * transaction before it has begun, and never leaves a commit unsynced that has to be. */
+static int sync_set(struct conn *c, bool relaxed, struct wopr_error *err) {
+    if (c->store->cfg.sync != STORE_SYNC_FULL || c->relaxed == relaxed) return 0;
+    int rc =
+        conn_exec(c, relaxed ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL", err);
+    if (rc == 0) c->relaxed = relaxed;
+    return rc;
+}
+
+static int tx_begin_at(struct conn *c, bool relaxed, struct wopr_error *err) {
     struct query q;
+    int rc = sync_set(c, relaxed, err);
+    if (rc != 0) return rc;
     query_begin(&q, c, SQL_BEGIN_WRITE);
-    int rc = query_run(&q, err);
+    rc = query_run(&q, err);
     if (rc == 0) c->given_up = 0; /* the lock goes round again */
     return rc;
 }
+
+int tx_begin(struct conn *c, struct wopr_error *err) { return tx_begin_at(c, false, err); }
 
 int tx_end(struct conn *c, int rc, struct wopr_error *err) {
     struct query q;
@@ -312,14 +326,20 @@ int tx_end(struct conn *c, int rc, struct wopr_error *err) {
     return rc;
 }
 
-int write_begin(struct store *s, struct wopr_error *err) {
+static int write_begin_at(struct store *s, bool relaxed, struct wopr_error *err) {
     if (!s->writer)
         return wopr_error_set(err, WOPR_E_CONFIG, "database %s was opened read-only", s->path);
     pthread_mutex_lock(&s->write_lock);
     int rc = store_alive(s, err);
-    if (rc == 0) rc = tx_begin(s->writer, err);
+    if (rc == 0) rc = tx_begin_at(s->writer, relaxed, err);
     if (rc != 0) pthread_mutex_unlock(&s->write_lock);
     return rc;
+}
+
+int write_begin(struct store *s, struct wopr_error *err) { return write_begin_at(s, false, err); }
+
+int write_begin_relaxed(struct store *s, struct wopr_error *err) {
+    return write_begin_at(s, true, err);
 }
 
 int write_end(struct store *s, int rc, struct wopr_error *err) {

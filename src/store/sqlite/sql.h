@@ -89,6 +89,7 @@ struct conn {
     struct list link; /* readers: in store->readers */
     sqlite3_stmt *st[SQL_NR];
     const volatile uint32_t *wal_index; /* mapped by SQLite */
+    bool relaxed; /* commits of the writer do not wait for the disk: write_begin_relaxed */
     bool wal_index_none, memo_ready, has_read;
     struct wal_head memo_head; /* of the last memo_get; valid when memo_ready */
     struct memo memos[STORE_MEMOS];
@@ -142,6 +143,11 @@ MUST_CHECK int store_alive(struct store *s, struct wopr_error *err); /* 0 or SYN
 
 /* Take the write lock and BEGIN IMMEDIATE.  On success write_end must follow. */
 MUST_CHECK int write_begin(struct store *s, struct wopr_error *err);
+/* The same for what a power cut may take back, since it takes the hosts as well that it speaks of:
+ * who holds a lease, and that a holder lives.  The commit does not wait for the disk; the next one
+ * that does brings this one there, too, so what is appended under a lease is never older than
+ * it. */
+MUST_CHECK int write_begin_relaxed(struct store *s, struct wopr_error *err);
 /* rc == 0: COMMIT, else ROLLBACK; unlocks.  Returns rc, or the code of the failed commit. */
 MUST_CHECK int write_end(struct store *s, int rc, struct wopr_error *err);
 /* The same without the lock, for batches. */
