@@ -78,30 +78,35 @@ static struct str body_of(const struct memory_entry *e, struct arena *a) {
     return jobj_end(&o, a);
 }
 
-static int put_once(struct store *s, struct vault *v, struct memory_row *r, struct str body,
-                    const struct memory_bounds *bounds, struct arena *a, bool *fresh,
-                    struct wopr_error *err) {
+int memory_seal(struct vault *v, const struct memory_place *at, const struct memory_entry *e,
+                const struct memory_bounds *bounds, int64_t now_ms, struct arena *a,
+                struct memory_row *out, struct wopr_error *err) {
+    ASSERT(at->tenant.n > 0);
+    struct memory_row r = {*at, e->id, e->writer_run_no, e->created_ms, e->expires_ms, 0, {0}};
     struct seal_place place;
-    int rc = place_of(r, a, &place, err);
-    if (rc == 0) rc = vault_seal(v, &place, body, a, &r->sealed, err);
-    return rc == 0 ? store_memory_put(s, r, bounds, fresh, err) : rc;
+    int rc = entry_check(at, e, bounds, now_ms, err);
+    if (rc != 0) return rc;
+    struct str body = body_of(e, a);
+    if (!body.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an entry");
+    rc = place_of(&r, a, &place, err);
+    if (rc == 0) rc = vault_seal(v, &place, body, a, &r.sealed, err);
+    mem_wipe((void *)(uintptr_t)body.p, body.n);
+    if (rc == 0) *out = r;
+    return rc;
 }
 
 int memory_put(struct store *s, struct vault *v, const struct memory_place *at,
                const struct memory_entry *e, const struct memory_bounds *bounds, int64_t now_ms,
                bool *fresh, struct wopr_error *err) {
-    ASSERT(at->tenant.n > 0);
-    struct memory_row r = {*at, e->id, e->writer_run_no, e->created_ms, e->expires_ms, 0, {0}};
-    int rc = entry_check(at, e, bounds, now_ms, err);
-    if (rc != 0) return rc;
     struct arena *a = arena_new(SCRATCH_MAX);
+    int rc = WOPR_E_UNAVAILABLE;
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an entry");
-    struct str body = body_of(e, a);
-    if (!body.p) rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an entry");
-    if (rc == 0) rc = put_once(s, v, &r, body, bounds, a, fresh, err);
-    if (rc == WOPR_E_UNAVAILABLE) /* vault.h, V2 */
-        rc = put_once(s, v, &r, body, bounds, a, fresh, err);
-    if (body.n > 0) mem_wipe((void *)(uintptr_t)body.p, body.n);
+    for (int i = 0; i < 2 && rc == WOPR_E_UNAVAILABLE; i++) { /* vault.h, V2 */
+        struct memory_row r;
+        arena_reset(a);
+        rc = memory_seal(v, at, e, bounds, now_ms, a, &r, err);
+        if (rc == 0) rc = store_memory_put(s, &r, bounds, fresh, err);
+    }
     arena_free(a);
     return rc;
 }
@@ -121,15 +126,14 @@ static bool tags_read(struct str raw, struct arena *a, struct memory_tags *out) 
     return v != NULL;
 }
 
-static bool tags_have(const struct memory_tags *tags, struct str tag) {
-    for (size_t i = 0; i < tags->n; i++)
-        if (str_eq(tags->v[i], tag)) return true;
+bool memory_has_tag(const struct memory_entry *e, struct str tag) {
+    for (size_t i = 0; i < e->tags.n; i++)
+        if (str_eq(e->tags.v[i], tag)) return true;
     return tag.n == 0;
 }
 
-/* The entry of a row, in a's memory. */
-static int row_open(struct vault *v, const struct memory_row *r, struct arena *a,
-                    struct memory_entry *out, struct wopr_error *err) {
+int memory_open(struct vault *v, const struct memory_row *r, struct arena *a,
+                struct memory_entry *out, struct wopr_error *err) {
     struct seal_place place;
     struct str body;
     int rc = place_of(r, a, &place, err);
@@ -167,16 +171,31 @@ struct listing {
     struct arena *page, *opened; /* scratch: of a page of rows; of one of its rows */
     struct arena *a;
     struct memory_entries out;
+    size_t bytes; /* of content and tags in out */
+    bool full;
 };
+
+static size_t entry_bytes(const struct memory_entry *e) {
+    size_t n = e->content.n;
+    for (size_t i = 0; i < e->tags.n; i++) n += e->tags.v[i].n;
+    return n;
+}
+
+/* The first is always shown. */
+static bool listing_room(struct listing *l, const struct memory_entry *e) {
+    l->bytes += entry_bytes(e);
+    l->full = l->out.n > 0 && l->bytes > MEMORY_LIST_BYTES;
+    return !l->full;
+}
 
 /* Those of a page that are shown. */
 static int page_show(struct listing *l, const struct memory_rows *rows, struct wopr_error *err) {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < rows->n && l->out.n < l->limit; i++) {
+    for (size_t i = 0; rc == 0 && !l->full && i < rows->n && l->out.n < l->limit; i++) {
         struct memory_entry e;
         arena_reset(l->opened);
-        rc = row_open(l->v, &rows->v[i], l->opened, &e, err);
-        if (rc == 0 && tags_have(&e.tags, l->tag))
+        rc = memory_open(l->v, &rows->v[i], l->opened, &e, err);
+        if (rc == 0 && memory_has_tag(&e, l->tag) && listing_room(l, &e))
             rc = entry_copy(&e, l->a, &l->out.v[l->out.n++], err);
     }
     return rc;
@@ -187,7 +206,7 @@ static int listing_run(struct listing *l, struct wopr_error *err) {
     struct memory_row after, *from = NULL;
     char id[MEMORY_ID_MAX];
     int rc = 0;
-    while (rc == 0 && rows.n == PAGE_ROWS && l->out.n < l->limit) {
+    while (rc == 0 && rows.n == PAGE_ROWS && !l->full && l->out.n < l->limit) {
         arena_reset(l->page);
         rc = store_memory_list(l->s, l->at, l->view, from, PAGE_ROWS, l->page, &rows, err);
         if (rc == 0) rc = page_show(l, &rows, err);
@@ -228,11 +247,11 @@ int memory_get(struct store *s, struct vault *v, const struct memory_place *at,
     if (!memory_ref_ok(at->ref) || !text_ok(id, MEMORY_ID_MAX))
         return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such memory entry");
     int rc = store_memory_find(s, at, view, id, a, &r, err);
-    return rc == 0 ? row_open(v, &r, a, out, err) : rc;
+    return rc == 0 ? memory_open(v, &r, a, out, err) : rc;
 }
 
 int memory_check(struct vault *v, const struct memory_row *r, struct arena *a,
                  struct wopr_error *err) {
     struct memory_entry e;
-    return row_open(v, r, a, &e, err);
+    return memory_open(v, r, a, &e, err);
 }
