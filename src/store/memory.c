@@ -161,52 +161,42 @@ static int entry_copy(const struct memory_entry *e, struct arena *a, struct memo
     return arena_failed(a) ? no_memory(err) : 0;
 }
 
-struct listing {
+struct walk {
     struct store *s;
     struct vault *v;
     const struct memory_place *at;
     const struct memory_view *view;
-    struct str tag;
-    unsigned limit;
+    const struct memory_filter *filter;
     struct arena *page, *opened; /* scratch: of a page of rows; of one of its rows */
-    struct arena *a;
-    struct memory_entries out;
-    size_t bytes; /* of content and tags in out */
-    bool full;
+    memory_take *take;
+    void *ctx;
 };
 
-static size_t entry_bytes(const struct memory_entry *e) {
-    size_t n = e->content.n;
-    for (size_t i = 0; i < e->tags.n; i++) n += e->tags.v[i].n;
-    return n;
+static bool text_holds(struct str text, struct str part) {
+    for (size_t i = 0; i + part.n <= text.n; i++)
+        if (str_eq_nocase(str_n(text.p + i, part.n), part)) return true;
+    return false;
 }
 
-/* The first is always shown. */
-static bool listing_room(struct listing *l, const struct memory_entry *e) {
-    l->bytes += entry_bytes(e);
-    l->full = l->out.n > 0 && l->bytes > MEMORY_LIST_BYTES;
-    return !l->full;
-}
-
-/* Those of a page that are shown. */
-static int page_show(struct listing *l, const struct memory_rows *rows, struct wopr_error *err) {
+/* > 0: enough. */
+static int page_show(struct walk *l, const struct memory_rows *rows, struct wopr_error *err) {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && !l->full && i < rows->n && l->out.n < l->limit; i++) {
+    for (size_t i = 0; rc == 0 && i < rows->n; i++) {
         struct memory_entry e;
         arena_reset(l->opened);
         rc = memory_open(l->v, &rows->v[i], l->opened, &e, err);
-        if (rc == 0 && memory_has_tag(&e, l->tag) && listing_room(l, &e))
-            rc = entry_copy(&e, l->a, &l->out.v[l->out.n++], err);
+        if (rc == 0 && memory_has_tag(&e, l->filter->tag) && text_holds(e.content, l->filter->text))
+            rc = l->take(l->ctx, &e, err);
     }
     return rc;
 }
 
-static int listing_run(struct listing *l, struct wopr_error *err) {
+static int pages_walk(struct walk *l, struct wopr_error *err) {
     struct memory_rows rows = {.n = PAGE_ROWS};
     struct memory_row after, *from = NULL;
     char id[MEMORY_ID_MAX];
     int rc = 0;
-    while (rc == 0 && rows.n == PAGE_ROWS && !l->full && l->out.n < l->limit) {
+    while (rc == 0 && rows.n == PAGE_ROWS) {
         arena_reset(l->page);
         rc = store_memory_list(l->s, l->at, l->view, from, PAGE_ROWS, l->page, &rows, err);
         if (rc == 0) rc = page_show(l, &rows, err);
@@ -218,24 +208,53 @@ static int listing_run(struct listing *l, struct wopr_error *err) {
         after.id.p = id;
         from = &after;
     }
+    return rc > 0 ? 0 : rc;
+}
+
+int memory_walk(struct store *s, struct vault *v, const struct memory_place *at,
+                const struct memory_view *view, const struct memory_filter *filter,
+                memory_take *take, void *ctx, struct wopr_error *err) {
+    struct walk l = {
+        .s = s, .v = v, .at = at, .view = view, .filter = filter, .take = take, .ctx = ctx};
+    if (!memory_ref_ok(at->ref)) return 0;
+    l.page = arena_new(PAGE_MAX);
+    l.opened = arena_new(SCRATCH_MAX);
+    int rc = l.page && l.opened ? pages_walk(&l, err) : no_memory(err);
+    arena_free(l.page);
+    arena_free(l.opened);
     return rc;
+}
+
+struct listing {
+    struct arena *a;
+    struct memory_entries out;
+    unsigned limit;
+    size_t bytes; /* of content and tags in out */
+};
+
+static size_t entry_bytes(const struct memory_entry *e) {
+    size_t n = e->content.n;
+    for (size_t i = 0; i < e->tags.n; i++) n += e->tags.v[i].n;
+    return n;
+}
+
+/* The first is always shown. */
+static int listing_take(void *ctx, const struct memory_entry *e, struct wopr_error *err) {
+    struct listing *l = ctx;
+    l->bytes += entry_bytes(e);
+    if (l->out.n > 0 && l->bytes > MEMORY_LIST_BYTES) return 1;
+    int rc = entry_copy(e, l->a, &l->out.v[l->out.n++], err);
+    return rc == 0 ? l->out.n == l->limit : rc;
 }
 
 int memory_list(struct store *s, struct vault *v, const struct memory_place *at,
                 const struct memory_view *view, struct str tag, unsigned limit, struct arena *a,
                 struct memory_entries *out, struct wopr_error *err) {
     if (limit == 0 || limit > MEMORY_LIST_MAX) limit = MEMORY_LIST_MAX;
-    struct listing l = {.s = s, .v = v, .at = at, .view = view, .tag = tag, .limit = limit};
-    int rc = 0;
-    if (memory_ref_ok(at->ref)) {
-        l.a = a;
-        l.out.v = ARENA_ARRAY(a, struct memory_entry, limit);
-        l.page = arena_new(PAGE_MAX);
-        l.opened = arena_new(SCRATCH_MAX);
-        rc = l.out.v && l.page && l.opened ? listing_run(&l, err) : no_memory(err);
-        arena_free(l.page);
-        arena_free(l.opened);
-    }
+    const struct memory_filter filter = {.tag = tag};
+    struct listing l = {
+        .a = a, .limit = limit, .out.v = ARENA_ARRAY(a, struct memory_entry, limit)};
+    int rc = l.out.v ? memory_walk(s, v, at, view, &filter, listing_take, &l, err) : no_memory(err);
     if (rc == 0) *out = l.out;
     return rc;
 }

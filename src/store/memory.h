@@ -79,6 +79,17 @@ MUST_CHECK int memory_put(struct store *s, struct vault *v, const struct memory_
 MUST_CHECK int memory_list(struct store *s, struct vault *v, const struct memory_place *at,
                            const struct memory_view *view, struct str tag, unsigned limit,
                            struct arena *a, struct memory_entries *out, struct wopr_error *err);
+/* All of them, in the same order, one after the other, each in memory of its own: text search is
+ * this, since nothing that the database could look into is stored clear. */
+struct memory_filter {
+    struct str tag;  /* empty: any */
+    struct str text; /* a part of the content, case of ASCII aside; empty: any */
+};
+typedef int memory_take(void *ctx, const struct memory_entry *e,
+                        struct wopr_error *err); /* > 0: enough */
+MUST_CHECK int memory_walk(struct store *s, struct vault *v, const struct memory_place *at,
+                           const struct memory_view *view, const struct memory_filter *filter,
+                           memory_take *take, void *ctx, struct wopr_error *err);
 /* NOT_FOUND also for a ref or an id that cannot be; CORRUPT: it does not open. */
 MUST_CHECK int memory_get(struct store *s, struct vault *v, const struct memory_place *at,
                           const struct memory_view *view, struct str id, struct arena *a,
@@ -132,6 +143,17 @@ MUST_CHECK int store_memory_find(struct store *s, const struct memory_place *at,
  * or expired. */
 MUST_CHECK int store_memory_delete(struct store *s, const struct memory_place *at, struct str id,
                                    int64_t now_ms, struct wopr_error *err);
+struct memory_ref { /* what a ref takes; entries that have expired count until they are removed */
+    struct str ref;
+    int64_t entries, bytes;
+};
+struct memory_refs {
+    struct memory_ref *v;
+    size_t n;
+};
+/* Refs of the tenant that have entries, after the given one in bytewise order, at most max. */
+MUST_CHECK int store_memory_refs(struct store *s, const struct memory_place *after, unsigned max,
+                                 struct arena *a, struct memory_refs *out, struct wopr_error *err);
 /* Entries of all tenants after *after (NULL: from the first) in the order of entry numbers, for
  * checks; *after is the number of the last one then. */
 MUST_CHECK int store_memory_all(struct store *s, int64_t *after, unsigned max, struct arena *a,

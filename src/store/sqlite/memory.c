@@ -225,6 +225,22 @@ int store_memory_find(struct store *s, const struct memory_place *at,
     return rc;
 }
 
+static int ref_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)err;
+    *(struct memory_ref *)row = (struct memory_ref){col_str(q, 0, a), col_int(q, 1), col_int(q, 2)};
+    return 0;
+}
+
+int store_memory_refs(struct store *s, const struct memory_place *after, unsigned max,
+                      struct arena *a, struct memory_refs *out, struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_MEMORY_REFS, err);
+    if (rc != 0) return rc;
+    place_bind(&q, after);
+    bind_int(&q, max);
+    return list_read(&q, a, ref_read, out, err);
+}
+
 int store_memory_all(struct store *s, int64_t *after, unsigned max, struct arena *a,
                      struct memory_rows *out, struct wopr_error *err) {
     struct memory_rows l = {0};
