@@ -281,8 +281,9 @@ bool node_memory_offered(const struct node_call *call); /* this host has one */
 bool node_memory_known(const struct node_call *call, unsigned ordinal);
 struct node_memory_query {
     struct str ref;
-    struct str tag; /* or empty: any */
-    unsigned limit; /* 0: as many as an answer holds */
+    struct str tag;  /* or empty: any */
+    unsigned limit;  /* 0: as many as an answer holds */
+    struct str text; /* or empty; a part of the content, case of ASCII aside */
 };
 /* *entries: raw array, newest first; a ref that is unknown or none has none (MEM-5, MEM-6). */
 bool node_memory_list(const struct node_call *call, struct node_result *out, unsigned ordinal,
@@ -297,9 +298,9 @@ struct node_memory_write {
     int64_t ttl_ms;    /* 0 = it never expires; below: it has, for the probe of MEM-33 */
     struct str tenant; /* for the probe of MEM-31; empty: the run's */
 };
-/* Host-internal (MEM-3): what a node type does, never what a workflow asks memory for.  Content and
- * tags are cleared of the credentials of the run's subject and tenant, of credential shapes and of
- * the run's masked values first (MEM-10).  *id: of the entry, text. */
+/* Host-internal (MEM-3): for types of the host.  Content and tags are cleared of the credentials of
+ * the run's subject and tenant, of credential shapes and of the run's masked values first (MEM-10).
+ * *id: of the entry, text. */
 bool node_memory_put(const struct node_call *call, struct node_result *out, unsigned ordinal,
                      const struct node_memory_write *w, struct str *id);
 /* An opaque id of node_random, hexadecimal, in the arena of the call; .p == NULL: no memory. */

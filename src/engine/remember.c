@@ -264,15 +264,16 @@ static int list_read(const struct node_call *call, const struct node_memory_quer
     const struct memory_place at = place_of(call, q->ref);
     const struct memory_view view = view_of(call);
     unsigned limit = q->limit == 0 || q->limit > MEMORY_LIST_MAX ? MEMORY_LIST_MAX : q->limit;
+    const struct memory_filter filter = {q->tag, q->text};
     struct memory_entries own, l;
     int rc = pending_read(call, q->ref, view.now_ms, &own, err);
     if (rc == 0)
-        rc = memory_list(e->store, e->cfg.vault, &at, &view, q->tag, limit, call->a, &l, err);
+        rc = memory_list(e->store, e->cfg.vault, &at, &view, &filter, limit, call->a, &l, err);
     if (rc != 0) return rc;
     struct memory_entries all = {ARENA_ARRAY(call->a, struct memory_entry, own.n + l.n + 1), 0};
     if (!all.v) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to read entries");
     for (size_t i = 0; i < own.n; i++)
-        if (memory_has_tag(&own.v[i], q->tag)) all.v[all.n++] = own.v[i];
+        if (memory_matches(&own.v[i], &filter)) all.v[all.n++] = own.v[i];
     for (size_t i = 0; i < l.n; i++) all.v[all.n++] = l.v[i];
     qsort(all.v, all.n, sizeof *all.v, newest_first);
     *result = entries_text(call->a, &all, limit);

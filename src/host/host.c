@@ -414,7 +414,7 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .audit_entries = h->cfg.host_audit_entries,
         .audit_s = h->cfg.host_audit_s,
         .traces = h->trace.on,
-        .memory = conformance_asked(&h->cfg),
+        .memory = node_registry_find(h->types, STR("vendor.wopr.recall")) != NULL,
         .memory_entry_max = h->cfg.memory_entry_bytes_max,
         .issuers = h->issuers,
         .fixtures = h->fixtures,

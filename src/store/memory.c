@@ -126,10 +126,20 @@ static bool tags_read(struct str raw, struct arena *a, struct memory_tags *out) 
     return v != NULL;
 }
 
-bool memory_has_tag(const struct memory_entry *e, struct str tag) {
+static bool has_tag(const struct memory_entry *e, struct str tag) {
     for (size_t i = 0; i < e->tags.n; i++)
         if (str_eq(e->tags.v[i], tag)) return true;
     return tag.n == 0;
+}
+
+static bool text_holds(struct str text, struct str part) {
+    for (size_t i = 0; i + part.n <= text.n; i++)
+        if (str_eq_nocase(str_n(text.p + i, part.n), part)) return true;
+    return false;
+}
+
+bool memory_matches(const struct memory_entry *e, const struct memory_filter *f) {
+    return has_tag(e, f->tag) && text_holds(e->content, f->text);
 }
 
 int memory_open(struct vault *v, const struct memory_row *r, struct arena *a,
@@ -172,12 +182,6 @@ struct walk {
     void *ctx;
 };
 
-static bool text_holds(struct str text, struct str part) {
-    for (size_t i = 0; i + part.n <= text.n; i++)
-        if (str_eq_nocase(str_n(text.p + i, part.n), part)) return true;
-    return false;
-}
-
 /* > 0: enough. */
 static int page_show(struct walk *l, const struct memory_rows *rows, struct wopr_error *err) {
     int rc = 0;
@@ -185,8 +189,7 @@ static int page_show(struct walk *l, const struct memory_rows *rows, struct wopr
         struct memory_entry e;
         arena_reset(l->opened);
         rc = memory_open(l->v, &rows->v[i], l->opened, &e, err);
-        if (rc == 0 && memory_has_tag(&e, l->filter->tag) && text_holds(e.content, l->filter->text))
-            rc = l->take(l->ctx, &e, err);
+        if (rc == 0 && memory_matches(&e, l->filter)) rc = l->take(l->ctx, &e, err);
     }
     return rc;
 }
@@ -248,13 +251,12 @@ static int listing_take(void *ctx, const struct memory_entry *e, struct wopr_err
 }
 
 int memory_list(struct store *s, struct vault *v, const struct memory_place *at,
-                const struct memory_view *view, struct str tag, unsigned limit, struct arena *a,
-                struct memory_entries *out, struct wopr_error *err) {
+                const struct memory_view *view, const struct memory_filter *filter, unsigned limit,
+                struct arena *a, struct memory_entries *out, struct wopr_error *err) {
     if (limit == 0 || limit > MEMORY_LIST_MAX) limit = MEMORY_LIST_MAX;
-    const struct memory_filter filter = {.tag = tag};
     struct listing l = {
         .a = a, .limit = limit, .out.v = ARENA_ARRAY(a, struct memory_entry, limit)};
-    int rc = l.out.v ? memory_walk(s, v, at, view, &filter, listing_take, &l, err) : no_memory(err);
+    int rc = l.out.v ? memory_walk(s, v, at, view, filter, listing_take, &l, err) : no_memory(err);
     if (rc == 0) *out = l.out;
     return rc;
 }

@@ -72,19 +72,20 @@ bool memory_ref_ok(struct str ref); /* MEM-6 */
 MUST_CHECK int memory_put(struct store *s, struct vault *v, const struct memory_place *at,
                           const struct memory_entry *e, const struct memory_bounds *bounds,
                           int64_t now_ms, bool *fresh, struct wopr_error *err);
+struct memory_filter {
+    struct str tag;  /* empty: any */
+    struct str text; /* a part of the content, case of ASCII aside; empty: any */
+};
 /* Newest first, by id downwards among equals; limit 0 or above MEMORY_LIST_MAX: that many, and no
  * more than MEMORY_LIST_BYTES.  tag:
  * only entries that have it; empty: all.  A ref that is unknown or none has no entries.
  * CORRUPT: one does not open. */
 MUST_CHECK int memory_list(struct store *s, struct vault *v, const struct memory_place *at,
-                           const struct memory_view *view, struct str tag, unsigned limit,
-                           struct arena *a, struct memory_entries *out, struct wopr_error *err);
+                           const struct memory_view *view, const struct memory_filter *filter,
+                           unsigned limit, struct arena *a, struct memory_entries *out,
+                           struct wopr_error *err);
 /* All of them, in the same order, one after the other, each in memory of its own: text search is
  * this, since nothing that the database could look into is stored clear. */
-struct memory_filter {
-    struct str tag;  /* empty: any */
-    struct str text; /* a part of the content, case of ASCII aside; empty: any */
-};
 typedef int memory_take(void *ctx, const struct memory_entry *e,
                         struct wopr_error *err); /* > 0: enough */
 MUST_CHECK int memory_walk(struct store *s, struct vault *v, const struct memory_place *at,
@@ -106,7 +107,7 @@ MUST_CHECK int memory_seal(struct vault *v, const struct memory_place *at,
 /* The entry of a row, in a's memory.  CORRUPT: it does not open. */
 MUST_CHECK int memory_open(struct vault *v, const struct memory_row *r, struct arena *a,
                            struct memory_entry *out, struct wopr_error *err);
-bool memory_has_tag(const struct memory_entry *e, struct str tag); /* empty: any does */
+bool memory_matches(const struct memory_entry *e, const struct memory_filter *f);
 /* Does the ref, and its tenant, have room for the row?  A look; the write decides.  QUOTA. */
 MUST_CHECK int store_memory_room(struct store *s, const struct memory_row *r,
                                  const struct memory_bounds *bounds, struct wopr_error *err);

@@ -75,7 +75,8 @@ static struct memory_entries entries_of(struct str of, bool sees_all) {
     const struct memory_view all = MEMORY_ALL(sees_all ? 1 : clock_wall_ms());
     struct memory_entries l;
     struct wopr_error err;
-    int rc = memory_list(W.store, W.vault, &at, &all, STR(""), 0, W.a, &l, &err);
+    int rc = memory_list(W.store, W.vault, &at, &all, &(struct memory_filter){.tag = STR("")}, 0,
+                         W.a, &l, &err);
     cr_assert_eq(rc, 0, "%s", err.message);
     return l;
 }
@@ -217,7 +218,7 @@ static bool op_do(const struct node_call *call, struct node_result *out, unsigne
 
 static _Atomic unsigned ENTERED;
 
-static void exec_remember(const struct node_call *call, struct node_result *out) {
+static void exec_ops(const struct node_call *call, struct node_result *out) {
     struct json_elements ops;
     struct buf b;
     ENTERED++;
@@ -251,7 +252,7 @@ end:
 }
 
 static void up_with_ops(void) {
-    static const struct node_type type = {.type_id = "test.remember", .fn = exec_remember};
+    static const struct node_type type = {.type_id = "test.remember", .fn = exec_ops};
     struct wopr_error err;
     up_virtual();
     cr_assert_eq(node_registry_add(W.types, &type, &err), 0); /* no run has looked yet */
@@ -394,6 +395,75 @@ Test(engine_remembers, secrets_are_found_after_a_restart_and_when_they_were_chan
               STR_FMT, STR_ARG(l.v[1]));
     cr_expect(str_eqc(json_get(l.v[0], "tags"), "[\"of:[REDACTED:first]\"]"), STR_FMT,
               STR_ARG(l.v[0]));
+}
+
+Test(engine_remembers, a_secret_that_was_replaced_meanwhile_is_still_one /* MEM-10 */) {
+    static const char *const nodes = REDACTS
+        "," NODE("d", "core.delay", "\"ms\":60000", "") "," OPS("n", PUT("a " PLAIN) "," LIST);
+    struct str of = tenant();
+    secret_put(of, SECRET, PLAIN);
+    struct str run = world_start(
+        world_def("w", nodes, EDGE("e", "s", "d", "") "," EDGE("f", "d", "n", ""), 0, 0, 0), NULL);
+    world_wait_event(run, EV_NODE_STARTED, 2);
+    secret_put(of, SECRET, "another-value");
+    world_time_skip(61000);
+    cr_assert_eq(world_wait_final(run), RUN_COMPLETED, "%s", world_story(run));
+    struct json_elements l;
+    cr_assert_eq(json_elements(results(run, "n").v[1], W.a, &l, NULL), 0);
+    cr_expect(str_eqc(json_get(l.v[0], "content"), "\"a [REDACTED:" SECRET "]\""), STR_FMT,
+              STR_ARG(l.v[0]));
+}
+
+Test(engine_remembers, workflows_remember_and_recall /* MEM-3, MEM-15 */) {
+    static const char *const parts[] = {
+        NODE("a", "vendor.wopr.remember",
+             "\"ref\":\"r\",\"content\":\"Ada likes tea\",\"tags\":[\"taste\"],\"ttlMs\":3600000",
+             ""),
+        NODE("b", "vendor.wopr.remember", "\"ref\":\"r\",\"content\":\"it rains\"", ""),
+        NODE("c", "vendor.wopr.recall", "\"ref\":\"r\",\"text\":\"LIKES\",\"tag\":\"taste\"", ""),
+        NODE("d", "vendor.wopr.recall", "\"ref\":\"r\",\"limit\":1", ""),
+        NODE("e", "vendor.wopr.recall", "\"ref\":\"r\",\"id\":\"none\"", "")};
+    const char *nodes = parts[0];
+    for (size_t i = 1; i < 5; i++)
+        nodes = arena_cstr(W.a, arena_printf(W.a, "%s,%s", nodes, parts[i]));
+    struct str run = ended(nodes, EDGE("1", "a", "b", "") "," EDGE("2", "b", "c", "") "," EDGE(
+                                      "3", "c", "d", "") "," EDGE("4", "d", "e", ""));
+    completes(run);
+    struct str c = json_get(world_event(run, EV_NODE_COMPLETED, 3)->payload, "outputs");
+    struct str d = json_get(world_event(run, EV_NODE_COMPLETED, 4)->payload, "outputs");
+    struct str e = json_get(world_event(run, EV_NODE_COMPLETED, 5)->payload, "outputs");
+    struct json_elements l;
+    cr_assert_eq(json_elements(json_get(c, "entries"), W.a, &l, NULL), 0);
+    cr_assert_eq(l.n, 1u, STR_FMT, STR_ARG(c));
+    cr_expect(str_eqc(json_get(l.v[0], "content"), "\"Ada likes tea\""));
+    cr_expect(str_eqc(json_get(l.v[0], "tags"), "[\"taste\",\"source:workflow\"]"));
+    cr_expect(json_get(l.v[0], "expiresAt").n > 0);
+    cr_assert_eq(json_elements(json_get(d, "entries"), W.a, &l, NULL), 0);
+    cr_assert_eq(l.n, 1u);
+    cr_expect(str_eqc(json_get(l.v[0], "content"), "\"it rains\""));
+    cr_expect(str_eqc(json_get(e, "entry"), "null"), STR_FMT, STR_ARG(e));
+    for (int64_t at = 0; at < world_head(run).next_seq; at++)
+        fork_replays_equal(run, at, RUN_COMPLETED);
+    cr_expect_eq(world_sql_number("SELECT count(*) FROM memory_entries"), 2);
+}
+
+Test(engine_remembers, what_these_nodes_refuse /* MEM-6, MEM-13 */) {
+    static const char *const bad[] = {
+        NODE("n", "vendor.wopr.remember", "\"content\":\"x\"", ""),
+        NODE("n", "vendor.wopr.remember", "\"ref\":\"r\",\"content\":7", ""),
+        NODE("n", "vendor.wopr.remember", "\"ref\":\"../r\",\"content\":\"x\"", ""),
+        NODE("n", "vendor.wopr.remember", "\"ref\":\"r\",\"content\":\"x\",\"tags\":[7]", ""),
+        NODE("n", "vendor.wopr.remember", "\"ref\":\"r\",\"content\":\"x\",\"ttlMs\":0", ""),
+        NODE("n", "vendor.wopr.remember", "\"ref\":\"r\",\"content\":\"x\",\"ttlMs\":-5", ""),
+        NODE("n", "vendor.wopr.recall", "\"ref\":\"r\",\"limit\":101", ""),
+        NODE("n", "vendor.wopr.recall", "\"ref\":\"r\",\"text\":7", "")};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct str run = ended(bad[i], 0);
+        cr_expect_eq(world_head(run).status, RUN_FAILED, "%s", bad[i]);
+        cr_expect(str_eqc(json_get(world_view(run).error, "code"), "\"validation_error\""), STR_FMT,
+                  STR_ARG(world_view(run).error));
+    }
+    cr_expect_eq(world_sql_number("SELECT count(*) FROM memory_entries"), 0);
 }
 
 /* --- what is seen, against a model (MEM-5, MEM-8, MEM-12) --- */
