@@ -15,7 +15,7 @@ DOCUMENTS = ["README.md", "docs/operations.md", "docs/durability.md", "docs/api-
 BEGIN, END = "<!-- settings: made by tools/settings.py, do not edit -->", "<!-- end of settings -->"
 SECTIONS = [
     ("HTTP", "Listeners, connections and requests"), ("RATES", "Rates"), ("WIRE", "Protocol"), ("STORE", "Database"),
-    ("JOURNAL", "Commits"), ("ENGINE", "Execution and leases"), ("BOUNDS", "Sizes of runs"), ("LIMITS", "Limits of runs"),
+    ("JOURNAL", "Commits"), ("ENGINE", "Execution and leases"), ("BOUNDS", "Sizes of runs"), ("MEMORY", "Long-term memory"), ("LIMITS", "Limits of runs"),
     ("EGRESS", "Requests to the outside"), ("HOOKS", "Webhooks"), ("OTEL", "Telemetry"), ("HOST", "Keys, seeds, retention and the process"),
 ]
 COLUMNS = ["member", "type", "name", "env", "default", "unit", "min", "max", "flags", "must", "help"]

@@ -200,6 +200,18 @@ struct plan_checkpoint {
     struct str image; /* bytes */
 };
 
+/* An entry of long-term memory that the run writes, sealed (store/memory.h).  The same entry of the
+ * same run changes nothing.  Beyond one of the bounds the plan is refused (TOO_BIG). */
+struct plan_entry {
+    struct str tenant; /* the run's; another for the probe of MEM-31 only */
+    bool test_mode;
+    struct str ref, id;
+    int64_t created_ms, expires_ms; /* 0 = never */
+    int64_t key_no;
+    struct str box;
+    int64_t ref_bytes_max, tenant_bytes_max; /* 0 = no bound */
+};
+
 /* An entry of the audit log (AUD-3): what was asked for, by whom, and what it did.  An empty text,
  * and 0, are null. */
 struct plan_audit {
@@ -225,6 +237,7 @@ struct plan_audit {
              TEXT(resume_value) TEXT(resolved_by) TEXT(action) TEXT(cause))                        \
     ROWS(invocations, invocation, struct plan_invocation,                                          \
          TEXT(effect_id) TEXT(node_id) TEXT(provider_key) TEXT(invocation_id) TEXT(outcome))       \
+    ROWS(entries, entry, struct plan_entry, TEXT(tenant) TEXT(ref) TEXT(id) TEXT(box))             \
     ROWS(tasks, task, struct plan_task,                                                            \
          TEXT(task_id) TEXT(node_id) TEXT(type_id) TEXT(invocation_id) TEXT(body) TEXT(outcome)    \
              TEXT(reason) TEXT(word))                                                              \
@@ -319,7 +332,8 @@ int64_t plan_event_masked(struct plan *p, const struct payload_rules *rules, str
                           enum ev_kind kind, struct str node_id, int64_t causation_seq,
                           int64_t now_ms, struct str payload, struct str clear);
 /* One per kind of row: plan_interrupt, plan_invocation, plan_task, plan_node, plan_var, plan_chan,
- * plan_timer, plan_artifact, plan_checkpoint.  Adds a copy of *row, its texts copied into the plan.
+ * plan_timer, plan_artifact, plan_checkpoint, plan_entry.  Adds a copy of *row, its texts copied
+ * into the plan.
  */
 #define PLAN_ADD(rows, one, type, texts) void plan_##one(struct plan *p, const type *row);
 PLAN_ROWS(PLAN_ADD, PLAN_NO_STEP)

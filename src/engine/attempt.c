@@ -17,6 +17,7 @@
 #include "engine/invoke.h"
 #include "engine/outcome.h"
 #include "engine/registry.h"
+#include "engine/remember.h"
 #include "engine/secret.h"
 #include "engine/task_type.h"
 #include "engine/timeline.h"
@@ -189,6 +190,7 @@ void attempt_run(struct step *st, int node, bool waited) {
     const struct node_type *type = task_type_of(st, node);
     struct node_result r = {0};
     struct credential_loans loans;
+    struct remember memory;
     st->node_at = node + 1;
     struct node_call call = {.a = st->scratch,
                              .run = st->state,
@@ -203,6 +205,7 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .now_ms = step_logical_ms(st, node),
                              .remotes = st->engine->cfg.remotes,
                              .loans = &loans,
+                             .memory = &memory,
                              .child = st->child_end};
     if (step_lost(st)) return;
     if (!type) { /* no longer registered since the attempt began */
@@ -217,6 +220,7 @@ void attempt_run(struct step *st, int node, bool waited) {
     invoke_answers(st, node, &call);
     uint64_t began_ms = clock_mono_ms();
     loans_begin(&loans, st);
+    remember_begin(&memory, st, node);
     type->fn(&call, &r);
     if (arena_failed(st->scratch) && arena_used(st->scratch) < ENGINE_SCRATCH_MAX / 2) {
         plan_fail(st->plan, WOPR_E_NO_MEMORY,
@@ -230,9 +234,11 @@ void attempt_run(struct step *st, int node, bool waited) {
     if (def->timeout_ms > 0 && !timeline_leads(st) &&
         clock_mono_ms() - began_ms > (uint64_t)def->timeout_ms) {
         r.effects_nr = 0;
+        remember_begin(&memory, st, node); /* forget what it did */
         node_fail(&r, "node_timeout", "the node did not finish within its timeoutMs", true);
     }
     skips_take(st, node, &r);
+    remember_apply(&memory);
     attempt_apply(st, node, &r); /* a request has its own copy now */
     loans_end(&loans);
 }

@@ -25,6 +25,7 @@
 #include "base/map.h"
 #include "engine/engine.h"
 #include "engine/queue.h"
+#include "store/memory.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -80,6 +81,7 @@ struct upkeep_state {     /* upkeep.c */
     bool beat_late;   /* the last beat was too late: send another at once */
     bool beat_missed; /* a beat was due while the last was in flight */
     bool purge_inflight, purge_more;
+    struct memory_turn memory_turn; /* of the committer: whose deleted entries are next */
     bool unseal_inflight, unseal_more; /* what was sealed for ended runs */
 };
 struct kept_states { /* kept.c */

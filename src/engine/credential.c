@@ -57,6 +57,7 @@ enum node_found node_credential(const struct node_call *call, struct str name,
     if (rc == WOPR_E_NOT_FOUND) return NODE_NONE;
     if (rc != 0) return credential_lost(call, rc, &err, out);
     c->provider = row.provider;
+    resolved_note(&call->loans->step->exec->resolved, name, c->value);
     if (node_credential_copied(call, c->value)) return NODE_FOUND;
     node_fail(out, "out_of_memory", "the node needs more credentials than a step has", false);
     return NODE_LOST;

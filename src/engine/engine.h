@@ -24,6 +24,10 @@ struct engine_bounds {                     /* of bytes and shares; 0 = the defau
     size_t run_state_bytes_max;    /* values of one run, 16 MiB: what a snapshot can show at once */
 };
 #define ENGINE_CREATE_MS_MAX 10u
+struct engine_memory {                       /* long-term memory of nodes (MEM-2); bytes */
+    int64_t entry_bytes_max;                 /* content of one entry; 0 = 65536, the most */
+    int64_t ref_bytes_max, tenant_bytes_max; /* as stored; 0 = no bound */
+};
 struct engine_config {
     unsigned workers;          /* default: cores */
     struct trace_policy trace; /* what requests of nodes and child runs are given of a trace */
@@ -39,8 +43,10 @@ struct engine_config {
     struct egress *egress;         /* sends the requests of nodes; NULL = they fail */
     const struct remotes *remotes; /* what nodes may speak to by name; NULL = nothing */
     unsigned children_open_max;    /* unfinished children of one run, 128 (WF-51) */
-    struct vault *vault; /* seals clear values; NULL = runs with sensitive values cannot proceed */
+    struct vault *vault; /* seals clear values; NULL = runs with sensitive values cannot proceed,
+                          * and there is no memory */
     struct engine_bounds bounds;
+    struct engine_memory memory;
     bool audited;           /* what policies decide is told to the audit log */
     int64_t stall_ms;       /* workflow.stalled window, 300000; 0 = off (STORE-41) */
     unsigned create_ms_max; /* of the first step that the answer to a creation waits for;

@@ -57,6 +57,7 @@ void exec_free(struct run_exec *re) {
     if (!re) return;
     exec_forget_state(re);
     waits_free(re);
+    resolved_free(&re->resolved);
     mem_free(re->commit.stuck);
     if (re->fork.job) re->fork.job_free(re);
     fork_info_free(re->fork.info);

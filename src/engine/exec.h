@@ -9,6 +9,7 @@
 
 #include "engine/core.h"
 #include "engine/phase.h"
+#include "engine/resolved.h"
 #include "store/runs.h"
 
 #define ENGINE_BACKOFF_MS_MAX 5000 /* between two attempts to load a run again */
@@ -165,8 +166,10 @@ struct run_exec {
     struct exec_timers timers;
     struct exec_fork fork;
     struct exec_checkpoint checkpoint;
-    struct timeline *timeline; /* directs a live replay; NULL: the wall clock does */
-    char run_id[];             /* terminated */
+    struct resolved_list resolved; /* credentials that its nodes were given here */
+    int64_t remembered_ms;         /* time of its latest entry of memory, 0 = none here */
+    struct timeline *timeline;     /* directs a live replay; NULL: the wall clock does */
+    char run_id[];                 /* terminated */
 };
 
 /* What a turn decided about its exec.  Functions of a turn return it and must not touch the exec

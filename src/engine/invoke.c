@@ -242,6 +242,12 @@ void invoke_answers(struct step *st, int node, struct node_call *call) {
     call->answers_nr = n;
 }
 
+struct str invoke_recorded(struct step *st, int node, int64_t ordinal) {
+    const struct invocation *v = invocation_find(st->exec, node, ordinal);
+    if (!v || !invocation_visible(v, st->state->nodes[node].attempt)) return STR_NONE;
+    return arena_str(st->scratch, text_str(&v->outcome));
+}
+
 /* --- the claim --- */
 
 static bool has_header(const struct node_request *r, struct str name) {
@@ -381,6 +387,22 @@ static int invocation_identify(struct step *st, struct invocation *v, const stru
     effect_id_of(run_id, node_id, v->ordinal, effect);
     rc = text_set(&v->invocation_id, str_c(id));
     return rc == 0 ? text_set(&v->effect_id, str_c(effect)) : rc;
+}
+
+void invoke_record(struct step *st, int node, int64_t ordinal, const char *provider_key,
+                   struct str outcome) {
+    const struct node_request r = {.provider_key = str_c(provider_key)};
+    struct invocation *v = invocation_find(st->exec, node, ordinal);
+    if (!v) v = invocation_add(st->exec, node, ordinal);
+    int rc = v ? invocation_identify(st, v, &r, false) : WOPR_E_NO_MEMORY;
+    if (rc == 0) rc = text_set(&v->outcome, outcome);
+    if (rc != 0) {
+        plan_fail(st->plan, rc, "no memory to record what a node has read");
+        return;
+    }
+    v->state = INVOCATION_COMPLETED;
+    v->digest = sha256_of(outcome);
+    invocation_record(st, v);
 }
 
 /* A request that may have been executed and may not be sent twice: its answer is that nobody knows.

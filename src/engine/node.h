@@ -174,6 +174,7 @@ struct node_call {
                        that is over.  Never the wall clock: a repeated execution sees the same */
     const struct remotes *remotes;      /* other systems that the operator named; NULL: none */
     struct credential_loans *loans;     /* for node_credential; NULL: there are none */
+    struct remember *memory;            /* for node_memory_*; NULL: none */
     const struct node_child_end *child; /* the child requested last; NULL at a first entry */
     bool ended; /* the run has ended and the node did not complete: a type of NODE_FAREWELL may say
                  * a last word, as NODE_OUT_CALL; anything else is nothing */
@@ -267,6 +268,41 @@ enum node_found node_credential(const struct node_call *call, struct str name,
                                 struct node_credential *c, struct node_result *out);
 /* A copy of one in the memory of the call is overwritten, too.  false: no memory, it is now. */
 bool node_credential_copied(const struct node_call *call, struct str copy);
+/* --- long-term memory (remember.c; MEM-3 to MEM-15) --- */
+/* Each of these is the ordinal-th operation on memory of this activation, in program order, from 0
+ * to NODE_INVOKES_MAX - 1.  What it gave is recorded with the events of the step and given again
+ * whenever the executor is entered again: after a wait, a crash, in a later attempt, in a replay
+ * (MEM-9), which asks no memory and writes none.  Own writes are seen at once (MEM-8).  The tenant
+ * is always the run's.  true: the result is set.  false: out is filled, the executor returns:
+ * capability_not_provided, validation_error, memory_full, memory_unavailable, or in a replay what
+ * its source says. */
+bool node_memory_offered(const struct node_call *call); /* this host has one */
+/* The ordinal-th has its result already: do not ask for what only a first execution needs. */
+bool node_memory_known(const struct node_call *call, unsigned ordinal);
+struct node_memory_query {
+    struct str ref;
+    struct str tag;  /* or empty: any */
+    unsigned limit;  /* 0: as many as an answer holds */
+    struct str text; /* or empty; a part of the content, case of ASCII aside */
+};
+/* *entries: raw array, newest first; a ref that is unknown or none has none (MEM-5, MEM-6). */
+bool node_memory_list(const struct node_call *call, struct node_result *out, unsigned ordinal,
+                      const struct node_memory_query *q, struct str *entries);
+/* *entry: raw object, or null (MEM-5). */
+bool node_memory_get(const struct node_call *call, struct node_result *out, unsigned ordinal,
+                     struct str ref, struct str id, struct str *entry);
+struct node_memory_write {
+    struct str ref, content; /* text */
+    const struct str *tags;
+    size_t tags_nr;
+    int64_t ttl_ms;    /* 0 = it never expires; below: it has, for the probe of MEM-33 */
+    struct str tenant; /* for the probe of MEM-31; empty: the run's */
+};
+/* Host-internal (MEM-3): for types of the host.  Content and tags are cleared of the credentials of
+ * the run's subject and tenant, of credential shapes and of the run's masked values first (MEM-10).
+ * *id: of the entry, text. */
+bool node_memory_put(const struct node_call *call, struct node_result *out, unsigned ordinal,
+                     const struct node_memory_write *w, struct str *id);
 /* An opaque id of node_random, hexadecimal, in the arena of the call; .p == NULL: no memory. */
 #define NODE_ID_MINTED_LEN 32
 struct str node_mint_id(const struct node_call *call, struct str what, uint64_t nth);

@@ -137,11 +137,13 @@ static bool retry_held(struct step *st, int node) {
            timer_find(st->exec, TIMER_RETRY, node) != NULL;
 }
 
-/* Before the run is committed, only executors without a visible effect may run (NODE_AT_ONCE). */
+/* Before the run is committed, only executors without a visible effect may run (NODE_AT_ONCE).
+ * Memory is one: entries bear the number of the run. */
 static bool node_too_early(const struct step *st, int node) {
-    const struct node_type *type =
-        node_registry_find(st->engine->types, st->state->wf->nodes[node].type_id);
-    return st->creates && type && (type->flags & NODE_AT_ONCE) == 0;
+    const struct wf_node *def = &st->state->wf->nodes[node];
+    const struct node_type *type = node_registry_find(st->engine->types, def->type_id);
+    if (!st->creates || !type) return false;
+    return (type->flags & NODE_AT_ONCE) == 0 || json_get(def->config, "memoryAction").n > 0;
 }
 
 /* true: there may be more to do. */

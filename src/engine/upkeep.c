@@ -15,6 +15,7 @@
 #include "engine/task_serve.h"
 #include "engine/timers.h"
 #include "store/leases.h"
+#include "store/memory.h"
 #include "store/peers.h"
 #include "store/run_lists.h"
 #include "store/seals.h"
@@ -27,6 +28,7 @@
 #define ENGINE_DEADLINES_MAX   10000u     /* waiting runs loaded by one sweep */
 #define ENGINE_PURGE_AGAIN_MS  20         /* between full slices, so that commits get through */
 #define ENGINE_PURGE_MAX       UINT32_MAX /* the store bounds a slice by rows and time */
+#define ENGINE_FORGET_MAX      256u       /* entries of memory in one transaction */
 
 struct upkeep { /* the timer thread's own */
     uint64_t beat_ms, sweep_ms, purge_ms;
@@ -80,14 +82,17 @@ static void seals_sweep(struct engine *e, struct store *s, void *args) {
 
 static void purge_now(struct engine *e, struct store *s, void *args) {
     struct wopr_error err;
-    int64_t now_ms = clock_wall_ms(), keys = 0, runs = 0;
+    int64_t now_ms = clock_wall_ms(), keys = 0, runs = 0, entries = 0;
     (void)args;
-    bool more = false, more_runs = false;
+    bool more = false, more_runs = false, more_memory = false;
     int rc = store_purge_idempotency(s, now_ms, ENGINE_PURGE_MAX, &keys, &more, &err);
     if (rc == 0 && e->cfg.retention_ms > 0)
         rc = store_purge_runs(s, now_ms - e->cfg.retention_ms, now_ms, ENGINE_PURGE_MAX, &runs,
                               &more_runs, &err);
-    more = more || more_runs;
+    if (rc == 0)
+        rc = store_purge_memory(s, now_ms, ENGINE_FORGET_MAX, &e->upkeep.memory_turn, &entries,
+                                &more_memory, &err);
+    more = more || more_runs || more_memory;
     if (rc != 0) log_warn("housekeeping failed and is tried again", "why", err.message);
     pthread_mutex_lock(&e->mu);
     e->upkeep.purge_inflight = false;

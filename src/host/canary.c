@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-#define CANARY_NAME "openwop-conformance-canary-secret"
+/* The second is that of MEM-32. */
+static const char *const NAMES[] = {"openwop-conformance-canary-secret", "conformance-test-secret"};
 
 static int canary_one(struct store *s, struct vault *v, const struct credential *c, struct arena *a,
                       struct wopr_error *err) {
@@ -23,14 +24,16 @@ static int canary_one(struct store *s, struct vault *v, const struct credential 
 
 int canary_provide(struct store *s, struct vault *v, struct str tenant, struct wopr_error *err) {
     struct arena *a = arena_new(1024 * 1024);
-    struct credential c = {.id = {.tenant = tenant, .name = STR(CANARY_NAME)},
-                           .kind = CREDENTIAL_CUSTOM,
-                           .updated_ms = clock_wall_ms()};
+    struct credential c = {
+        .id = {.tenant = tenant}, .kind = CREDENTIAL_CUSTOM, .updated_ms = clock_wall_ms()};
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a credential");
     c.id.issuer = c.id.subject = c.provider = STR("");
-    int rc = canary_one(s, v, &c, a, err);
-    c.id.test_mode = true;
-    if (rc == 0) rc = canary_one(s, v, &c, a, err);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < 2 * sizeof NAMES / sizeof *NAMES; i++) {
+        c.id.name = str_c(NAMES[i / 2]);
+        c.id.test_mode = i % 2 != 0;
+        rc = canary_one(s, v, &c, a, err);
+    }
     arena_free(a);
     return rc;
 }

@@ -205,14 +205,12 @@ static bool lacks_remote(const struct host *h, const struct wf_node *n) {
     return true;
 }
 
-/* Fixtures that rely on memory or packs (30 section 3), which this host does not offer yet, or on
- * systems that it does not know: they would run without doing what their scenario checks. */
+/* Fixtures that rely on packs (30 section 3), which this host does not offer yet, or on systems
+ * that it does not know: they would run without doing what their scenario checks. */
 static bool asks_for_more(const struct host *h, const struct workflow *w) {
     struct str metadata = json_get(w->text, "metadata");
-    for (size_t i = 0; i < w->nodes_nr; i++) {
+    for (size_t i = 0; i < w->nodes_nr; i++)
         if (lacks_remote(h, &w->nodes[i])) return true;
-        if (json_get(w->nodes[i].config, "memoryAction").p != NULL) return true;
-    }
     return json_get(metadata, "requiresInstalledPack").p != NULL ||
            json_get(metadata, "requiresWorkspaceAgent").p != NULL;
 }
@@ -355,6 +353,7 @@ static int build_engine(struct host *h, struct wopr_error *err) {
     };
 #define OPT_ENGINE(...) FILL(ec, engine, __VA_ARGS__)
 #define OPT_BOUNDS(...) FILL(ec.bounds, bounds, __VA_ARGS__)
+#define OPT_MEMORY(...) FILL(ec.memory, memory, __VA_ARGS__)
 #include "host/config.def"
     if (ec.workers == 0) ec.workers = cores > 0 ? (unsigned)cores : 1;
     return engine_new(h->journal, h->rules, h->types, &h->env, &ec, &h->engine, err);
@@ -415,6 +414,8 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .audit_entries = h->cfg.host_audit_entries,
         .audit_s = h->cfg.host_audit_s,
         .traces = h->trace.on,
+        .memory = node_registry_find(h->types, STR("vendor.wopr.recall")) != NULL,
+        .memory_entry_max = h->cfg.memory_entry_bytes_max,
         .issuers = h->issuers,
         .fixtures = h->fixtures,
     };

@@ -33,6 +33,9 @@ bool agent_settle(const struct node_call *call, struct node_result *out,
 /* agent_script.c: what the conformance fixtures let core.identity do (NODE-32).  false: nothing. */
 bool agent_script(const struct node_call *call, struct node_result *out);
 
+/* agent_memory.c: the same of memory (MEM-30 to MEM-33). */
+void agent_memory(const struct node_call *call, struct node_result *out, struct str action);
+
 /* NULL, or why raw is none of the decisions of ORCH-3. */
 const char *decision_wrong(struct str raw, struct arena *a);
 

@@ -82,7 +82,12 @@ static void trace_put(const struct node_call *call, struct node_result *out) {
 
 bool agent_script(const struct node_call *call, struct node_result *out) {
     struct str confidence = json_get(call->config, "mockConfidence"), settled;
+    struct str action = json_get(call->config, "memoryAction");
     if (!call->conformance) return false;
+    if (action.n > 0) {
+        agent_memory(call, out, action);
+        return true;
+    }
     if (flag(call, "emitDuplicateMessageId")) {
         messages_put(call, out);
         return true;

@@ -74,6 +74,9 @@ const char *a2a_config_wrong(struct str config);
 /* http_request.c: that of vendor.wopr.http. */
 const char *http_config_wrong(struct str config);
 
+/* secret.c: credential_required, with the name of the one that is missing (NODE-5). */
+void node_credential_missing(const struct node_call *call, struct str id, struct node_result *out);
+
 /* --- args.c: reading ports and config --- */
 /* Raw value of an argument: the input port wins over config; STR_NONE when neither has it. */
 struct str node_arg(const struct node_call *call, const char *key);

@@ -6,7 +6,7 @@
 #include "codec/jobj.h"
 #include "nodes/nodes.h"
 
-static void missing(const struct node_call *call, struct str id, struct node_result *out) {
+void node_credential_missing(const struct node_call *call, struct str id, struct node_result *out) {
     struct jobj o;
     node_fail(out, "credential_required", "there is no credential of the name in secretId", false);
     jobj_begin(&o, JSON_LIMITS_DEFAULT.bytes_max);
@@ -28,7 +28,7 @@ void exec_secret_echo(const struct node_call *call, struct node_result *out) {
         return;
     }
     enum node_found found = node_credential(call, id, &c, out);
-    if (found == NODE_NONE) missing(call, id, out);
+    if (found == NODE_NONE) node_credential_missing(call, id, out);
     if (found != NODE_FOUND) return;
     struct sha256 d = sha256_of(c.value);
     sha256_hex(&d, hex);

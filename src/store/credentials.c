@@ -67,8 +67,8 @@ int credential_put(struct store *s, struct vault *v, const struct credential *c,
     return rc;
 }
 
-static int value_open(struct vault *v, const struct credential *c, struct arena *a,
-                      struct str *value, struct wopr_error *err) {
+int credential_open(struct vault *v, const struct credential *c, struct arena *a, struct str *value,
+                    struct wopr_error *err) {
     struct seal_place place;
     int rc = place_of(c, a, &place, err);
     return rc == 0 ? vault_open(v, &place, &c->sealed, a, value, err) : rc;
@@ -78,7 +78,7 @@ int credential_resolve(struct store *s, struct vault *v, const struct credential
                        struct arena *a, struct credential *out, struct str *value,
                        struct wopr_error *err) {
     int rc = store_credential_find(s, id, a, out, err);
-    return rc == 0 ? value_open(v, out, a, value, err) : rc;
+    return rc == 0 ? credential_open(v, out, a, value, err) : rc;
 }
 
 void credential_wipe(struct str *value) {
@@ -89,7 +89,7 @@ void credential_wipe(struct str *value) {
 int credential_check(struct vault *v, const struct credential *c, struct arena *a,
                      struct wopr_error *err) {
     struct str value = STR_NONE;
-    int rc = value_open(v, c, a, &value, err);
+    int rc = credential_open(v, c, a, &value, err);
     credential_wipe(&value);
     return rc;
 }

@@ -54,6 +54,9 @@ MUST_CHECK int credential_put(struct store *s, struct vault *v, const struct cre
 MUST_CHECK int credential_resolve(struct store *s, struct vault *v, const struct credential_id *id,
                                   struct arena *a, struct credential *out, struct str *value,
                                   struct wopr_error *err);
+/* The value of a row, likewise.  CORRUPT: it does not open. */
+MUST_CHECK int credential_open(struct vault *v, const struct credential *c, struct arena *a,
+                               struct str *value, struct wopr_error *err);
 void credential_wipe(struct str *value);
 /* Does it open with this vault?  For checks. */
 MUST_CHECK int credential_check(struct vault *v, const struct credential *c, struct arena *a,

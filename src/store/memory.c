@@ -78,30 +78,35 @@ static struct str body_of(const struct memory_entry *e, struct arena *a) {
     return jobj_end(&o, a);
 }
 
-static int put_once(struct store *s, struct vault *v, struct memory_row *r, struct str body,
-                    const struct memory_bounds *bounds, struct arena *a, bool *fresh,
-                    struct wopr_error *err) {
+int memory_seal(struct vault *v, const struct memory_place *at, const struct memory_entry *e,
+                const struct memory_bounds *bounds, int64_t now_ms, struct arena *a,
+                struct memory_row *out, struct wopr_error *err) {
+    ASSERT(at->tenant.n > 0);
+    struct memory_row r = {*at, e->id, e->writer_run_no, e->created_ms, e->expires_ms, 0, {0}};
     struct seal_place place;
-    int rc = place_of(r, a, &place, err);
-    if (rc == 0) rc = vault_seal(v, &place, body, a, &r->sealed, err);
-    return rc == 0 ? store_memory_put(s, r, bounds, fresh, err) : rc;
+    int rc = entry_check(at, e, bounds, now_ms, err);
+    if (rc != 0) return rc;
+    struct str body = body_of(e, a);
+    if (!body.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an entry");
+    rc = place_of(&r, a, &place, err);
+    if (rc == 0) rc = vault_seal(v, &place, body, a, &r.sealed, err);
+    mem_wipe((void *)(uintptr_t)body.p, body.n);
+    if (rc == 0) *out = r;
+    return rc;
 }
 
 int memory_put(struct store *s, struct vault *v, const struct memory_place *at,
                const struct memory_entry *e, const struct memory_bounds *bounds, int64_t now_ms,
                bool *fresh, struct wopr_error *err) {
-    ASSERT(at->tenant.n > 0);
-    struct memory_row r = {*at, e->id, e->writer_run_no, e->created_ms, e->expires_ms, 0, {0}};
-    int rc = entry_check(at, e, bounds, now_ms, err);
-    if (rc != 0) return rc;
     struct arena *a = arena_new(SCRATCH_MAX);
+    int rc = WOPR_E_UNAVAILABLE;
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an entry");
-    struct str body = body_of(e, a);
-    if (!body.p) rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an entry");
-    if (rc == 0) rc = put_once(s, v, &r, body, bounds, a, fresh, err);
-    if (rc == WOPR_E_UNAVAILABLE) /* vault.h, V2 */
-        rc = put_once(s, v, &r, body, bounds, a, fresh, err);
-    if (body.n > 0) mem_wipe((void *)(uintptr_t)body.p, body.n);
+    for (int i = 0; i < 2 && rc == WOPR_E_UNAVAILABLE; i++) { /* vault.h, V2 */
+        struct memory_row r;
+        arena_reset(a);
+        rc = memory_seal(v, at, e, bounds, now_ms, a, &r, err);
+        if (rc == 0) rc = store_memory_put(s, &r, bounds, fresh, err);
+    }
     arena_free(a);
     return rc;
 }
@@ -121,15 +126,24 @@ static bool tags_read(struct str raw, struct arena *a, struct memory_tags *out) 
     return v != NULL;
 }
 
-static bool tags_have(const struct memory_tags *tags, struct str tag) {
-    for (size_t i = 0; i < tags->n; i++)
-        if (str_eq(tags->v[i], tag)) return true;
+static bool has_tag(const struct memory_entry *e, struct str tag) {
+    for (size_t i = 0; i < e->tags.n; i++)
+        if (str_eq(e->tags.v[i], tag)) return true;
     return tag.n == 0;
 }
 
-/* The entry of a row, in a's memory. */
-static int row_open(struct vault *v, const struct memory_row *r, struct arena *a,
-                    struct memory_entry *out, struct wopr_error *err) {
+static bool text_holds(struct str text, struct str part) {
+    for (size_t i = 0; i + part.n <= text.n; i++)
+        if (str_eq_nocase(str_n(text.p + i, part.n), part)) return true;
+    return false;
+}
+
+bool memory_matches(const struct memory_entry *e, const struct memory_filter *f) {
+    return has_tag(e, f->tag) && text_holds(e->content, f->text);
+}
+
+int memory_open(struct vault *v, const struct memory_row *r, struct arena *a,
+                struct memory_entry *out, struct wopr_error *err) {
     struct seal_place place;
     struct str body;
     int rc = place_of(r, a, &place, err);
@@ -157,37 +171,35 @@ static int entry_copy(const struct memory_entry *e, struct arena *a, struct memo
     return arena_failed(a) ? no_memory(err) : 0;
 }
 
-struct listing {
+struct walk {
     struct store *s;
     struct vault *v;
     const struct memory_place *at;
     const struct memory_view *view;
-    struct str tag;
-    unsigned limit;
+    const struct memory_filter *filter;
     struct arena *page, *opened; /* scratch: of a page of rows; of one of its rows */
-    struct arena *a;
-    struct memory_entries out;
+    memory_take *take;
+    void *ctx;
 };
 
-/* Those of a page that are shown. */
-static int page_show(struct listing *l, const struct memory_rows *rows, struct wopr_error *err) {
+/* > 0: enough. */
+static int page_show(struct walk *l, const struct memory_rows *rows, struct wopr_error *err) {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < rows->n && l->out.n < l->limit; i++) {
+    for (size_t i = 0; rc == 0 && i < rows->n; i++) {
         struct memory_entry e;
         arena_reset(l->opened);
-        rc = row_open(l->v, &rows->v[i], l->opened, &e, err);
-        if (rc == 0 && tags_have(&e.tags, l->tag))
-            rc = entry_copy(&e, l->a, &l->out.v[l->out.n++], err);
+        rc = memory_open(l->v, &rows->v[i], l->opened, &e, err);
+        if (rc == 0 && memory_matches(&e, l->filter)) rc = l->take(l->ctx, &e, err);
     }
     return rc;
 }
 
-static int listing_run(struct listing *l, struct wopr_error *err) {
+static int pages_walk(struct walk *l, struct wopr_error *err) {
     struct memory_rows rows = {.n = PAGE_ROWS};
     struct memory_row after, *from = NULL;
     char id[MEMORY_ID_MAX];
     int rc = 0;
-    while (rc == 0 && rows.n == PAGE_ROWS && l->out.n < l->limit) {
+    while (rc == 0 && rows.n == PAGE_ROWS) {
         arena_reset(l->page);
         rc = store_memory_list(l->s, l->at, l->view, from, PAGE_ROWS, l->page, &rows, err);
         if (rc == 0) rc = page_show(l, &rows, err);
@@ -199,24 +211,52 @@ static int listing_run(struct listing *l, struct wopr_error *err) {
         after.id.p = id;
         from = &after;
     }
+    return rc > 0 ? 0 : rc;
+}
+
+int memory_walk(struct store *s, struct vault *v, const struct memory_place *at,
+                const struct memory_view *view, const struct memory_filter *filter,
+                memory_take *take, void *ctx, struct wopr_error *err) {
+    struct walk l = {
+        .s = s, .v = v, .at = at, .view = view, .filter = filter, .take = take, .ctx = ctx};
+    if (!memory_ref_ok(at->ref)) return 0;
+    l.page = arena_new(PAGE_MAX);
+    l.opened = arena_new(SCRATCH_MAX);
+    int rc = l.page && l.opened ? pages_walk(&l, err) : no_memory(err);
+    arena_free(l.page);
+    arena_free(l.opened);
     return rc;
 }
 
+struct listing {
+    struct arena *a;
+    struct memory_entries out;
+    unsigned limit;
+    size_t bytes; /* of content and tags in out */
+};
+
+static size_t entry_bytes(const struct memory_entry *e) {
+    size_t n = e->content.n;
+    for (size_t i = 0; i < e->tags.n; i++) n += e->tags.v[i].n;
+    return n;
+}
+
+/* The first is always shown. */
+static int listing_take(void *ctx, const struct memory_entry *e, struct wopr_error *err) {
+    struct listing *l = ctx;
+    l->bytes += entry_bytes(e);
+    if (l->out.n > 0 && l->bytes > MEMORY_LIST_BYTES) return 1;
+    int rc = entry_copy(e, l->a, &l->out.v[l->out.n++], err);
+    return rc == 0 ? l->out.n == l->limit : rc;
+}
+
 int memory_list(struct store *s, struct vault *v, const struct memory_place *at,
-                const struct memory_view *view, struct str tag, unsigned limit, struct arena *a,
-                struct memory_entries *out, struct wopr_error *err) {
+                const struct memory_view *view, const struct memory_filter *filter, unsigned limit,
+                struct arena *a, struct memory_entries *out, struct wopr_error *err) {
     if (limit == 0 || limit > MEMORY_LIST_MAX) limit = MEMORY_LIST_MAX;
-    struct listing l = {.s = s, .v = v, .at = at, .view = view, .tag = tag, .limit = limit};
-    int rc = 0;
-    if (memory_ref_ok(at->ref)) {
-        l.a = a;
-        l.out.v = ARENA_ARRAY(a, struct memory_entry, limit);
-        l.page = arena_new(PAGE_MAX);
-        l.opened = arena_new(SCRATCH_MAX);
-        rc = l.out.v && l.page && l.opened ? listing_run(&l, err) : no_memory(err);
-        arena_free(l.page);
-        arena_free(l.opened);
-    }
+    struct listing l = {
+        .a = a, .limit = limit, .out.v = ARENA_ARRAY(a, struct memory_entry, limit)};
+    int rc = l.out.v ? memory_walk(s, v, at, view, filter, listing_take, &l, err) : no_memory(err);
     if (rc == 0) *out = l.out;
     return rc;
 }
@@ -228,11 +268,11 @@ int memory_get(struct store *s, struct vault *v, const struct memory_place *at,
     if (!memory_ref_ok(at->ref) || !text_ok(id, MEMORY_ID_MAX))
         return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such memory entry");
     int rc = store_memory_find(s, at, view, id, a, &r, err);
-    return rc == 0 ? row_open(v, &r, a, out, err) : rc;
+    return rc == 0 ? memory_open(v, &r, a, out, err) : rc;
 }
 
 int memory_check(struct vault *v, const struct memory_row *r, struct arena *a,
                  struct wopr_error *err) {
     struct memory_entry e;
-    return row_open(v, r, a, &e, err);
+    return memory_open(v, r, a, &e, err);
 }

@@ -25,9 +25,10 @@
 #define MEMORY_ID_MAX          256u   /* bytes */
 #define MEMORY_CONTENT_MAX     65536u /* bytes; a host may allow less */
 #define MEMORY_TAGS_MAX        64u
-#define MEMORY_TAG_MAX         256u  /* bytes */
-#define MEMORY_LIST_MAX        100u  /* entries of one answer; MEM-5 */
-#define MEMORY_ROW_BYTES       256u  /* that an entry counts for beside its box, ref and id */
+#define MEMORY_TAG_MAX         256u    /* bytes */
+#define MEMORY_LIST_MAX        100u    /* entries of one answer; MEM-5 */
+#define MEMORY_LIST_BYTES      262144u /* of content and tags in one answer; one entry is shown */
+#define MEMORY_ROW_BYTES       256u    /* that an entry counts for beside its box, ref and id */
 #define MEMORY_PURGE_AFTER_MS  60000 /* a run that started before a delete may be committed late */
 #define MEMORY_TENANT_NAME_MAX 256u  /* bytes; a longer one ends the round */
 
@@ -71,19 +72,47 @@ bool memory_ref_ok(struct str ref); /* MEM-6 */
 MUST_CHECK int memory_put(struct store *s, struct vault *v, const struct memory_place *at,
                           const struct memory_entry *e, const struct memory_bounds *bounds,
                           int64_t now_ms, bool *fresh, struct wopr_error *err);
-/* Newest first, by id downwards among equals; limit 0 or above MEMORY_LIST_MAX: that many.  tag:
+struct memory_filter {
+    struct str tag;  /* empty: any */
+    struct str text; /* a part of the content, case of ASCII aside; empty: any */
+};
+/* Newest first, by id downwards among equals; limit 0 or above MEMORY_LIST_MAX: that many, and no
+ * more than MEMORY_LIST_BYTES.  tag:
  * only entries that have it; empty: all.  A ref that is unknown or none has no entries.
  * CORRUPT: one does not open. */
 MUST_CHECK int memory_list(struct store *s, struct vault *v, const struct memory_place *at,
-                           const struct memory_view *view, struct str tag, unsigned limit,
-                           struct arena *a, struct memory_entries *out, struct wopr_error *err);
+                           const struct memory_view *view, const struct memory_filter *filter,
+                           unsigned limit, struct arena *a, struct memory_entries *out,
+                           struct wopr_error *err);
+/* All of them, in the same order, one after the other, each in memory of its own: text search is
+ * this, since nothing that the database could look into is stored clear. */
+typedef int memory_take(void *ctx, const struct memory_entry *e,
+                        struct wopr_error *err); /* > 0: enough */
+MUST_CHECK int memory_walk(struct store *s, struct vault *v, const struct memory_place *at,
+                           const struct memory_view *view, const struct memory_filter *filter,
+                           memory_take *take, void *ctx, struct wopr_error *err);
 /* NOT_FOUND also for a ref or an id that cannot be; CORRUPT: it does not open. */
 MUST_CHECK int memory_get(struct store *s, struct vault *v, const struct memory_place *at,
                           const struct memory_view *view, struct str id, struct arena *a,
                           struct memory_entry *out, struct wopr_error *err);
 
-/* Does it open with this vault?  For checks.  CORRUPT: no. */
+/* --- for writes that are part of a plan --- */
+/* What is to be stored of e, sealed, in a's memory: a plan's entry beside its bounds.  VALIDATION
+ * as above; now_ms 0: what has expired is sealed, too. */
 struct memory_row;
+MUST_CHECK int memory_seal(struct vault *v, const struct memory_place *at,
+                           const struct memory_entry *e, const struct memory_bounds *bounds,
+                           int64_t now_ms, struct arena *a, struct memory_row *out,
+                           struct wopr_error *err);
+/* The entry of a row, in a's memory.  CORRUPT: it does not open. */
+MUST_CHECK int memory_open(struct vault *v, const struct memory_row *r, struct arena *a,
+                           struct memory_entry *out, struct wopr_error *err);
+bool memory_matches(const struct memory_entry *e, const struct memory_filter *f);
+/* Does the ref, and its tenant, have room for the row?  A look; the write decides.  QUOTA. */
+MUST_CHECK int store_memory_room(struct store *s, const struct memory_row *r,
+                                 const struct memory_bounds *bounds, struct wopr_error *err);
+
+/* Does it open with this vault?  For checks.  CORRUPT: no. */
 MUST_CHECK int memory_check(struct vault *v, const struct memory_row *r, struct arena *a,
                             struct wopr_error *err);
 
@@ -115,6 +144,17 @@ MUST_CHECK int store_memory_find(struct store *s, const struct memory_place *at,
  * or expired. */
 MUST_CHECK int store_memory_delete(struct store *s, const struct memory_place *at, struct str id,
                                    int64_t now_ms, struct wopr_error *err);
+struct memory_ref { /* what a ref takes; entries that have expired count until they are removed */
+    struct str ref;
+    int64_t entries, bytes;
+};
+struct memory_refs {
+    struct memory_ref *v;
+    size_t n;
+};
+/* Refs of the tenant that have entries, after the given one in bytewise order, at most max. */
+MUST_CHECK int store_memory_refs(struct store *s, const struct memory_place *after, unsigned max,
+                                 struct arena *a, struct memory_refs *out, struct wopr_error *err);
 /* Entries of all tenants after *after (NULL: from the first) in the order of entry numbers, for
  * checks; *after is the number of the last one then. */
 MUST_CHECK int store_memory_all(struct store *s, int64_t *after, unsigned max, struct arena *a,

@@ -43,6 +43,13 @@ static const struct memory_place *whole_of(const struct memory_place *at, struct
     return o;
 }
 
+static int usage_full(int64_t now, const struct memory_place *at, int64_t bytes, int64_t most,
+                      struct wopr_error *err) {
+    if (most <= 0 || now <= most - bytes) return 0;
+    return wopr_error_set(err, WOPR_E_QUOTA, "the %s's memory is full; delete entries first",
+                          at->ref.n > 0 ? "ref" : "tenant");
+}
+
 static int usage_check(struct conn *c, const struct memory_place *at, int64_t bytes, int64_t most,
                        struct wopr_error *err) {
     struct query q;
@@ -52,10 +59,32 @@ static int usage_check(struct conn *c, const struct memory_place *at, int64_t by
     int rc = query_step(&q, err);
     int64_t now = rc == 1 ? col_int(&q, 0) : 0;
     query_end(&q);
-    if (rc < 0) return rc;
-    if (now <= most - bytes) return 0;
-    return wopr_error_set(err, WOPR_E_QUOTA, "the %s's memory is full; delete entries first",
-                          at->ref.n > 0 ? "ref" : "tenant");
+    return rc < 0 ? rc : usage_full(now, at, bytes, most, err);
+}
+
+static int64_t row_bytes(const struct memory_row *r) {
+    return (int64_t)(r->sealed.box.n + r->at.ref.n + r->id.n) + (int64_t)MEMORY_ROW_BYTES;
+}
+
+static int room_look(struct store *s, const struct memory_place *at, int64_t bytes, int64_t most,
+                     struct wopr_error *err) {
+    struct query q;
+    if (most <= 0) return 0;
+    int rc = read_begin(&q, s, SQL_MEMORY_USAGE_LOOK, err);
+    if (rc != 0) return rc;
+    place_bind(&q, at);
+    rc = query_step(&q, err);
+    int64_t now = rc == 1 ? col_int(&q, 0) : 0;
+    query_end(&q);
+    return rc < 0 ? rc : usage_full(now, at, bytes, most, err);
+}
+
+int store_memory_room(struct store *s, const struct memory_row *r,
+                      const struct memory_bounds *bounds, struct wopr_error *err) {
+    struct memory_place whole;
+    int rc = room_look(s, &r->at, row_bytes(r), bounds->ref, err);
+    if (rc != 0) return rc;
+    return room_look(s, whole_of(&r->at, &whole), row_bytes(r), bounds->tenant, err);
 }
 
 static int usage_count(struct conn *c, const struct memory_place *at, int64_t entries,
@@ -111,8 +140,7 @@ static int row_insert(struct conn *c, const struct memory_row *r, int64_t bytes,
 
 static int row_put(struct conn *c, const struct memory_row *r, const struct memory_bounds *bounds,
                    bool *fresh, struct wopr_error *err) {
-    const int64_t bytes =
-        (int64_t)(r->sealed.box.n + r->at.ref.n + r->id.n) + (int64_t)MEMORY_ROW_BYTES;
+    const int64_t bytes = row_bytes(r);
     struct memory_place whole;
     int rc = writer_look(c, r, err);
     *fresh = rc == 0;
@@ -131,6 +159,21 @@ int store_memory_put(struct store *s, const struct memory_row *r,
     rc = write_end(s, row_put(s->writer, r, bounds, &added, err), err);
     if (rc == 0) *fresh = added;
     return rc;
+}
+
+int entry_put(const struct row_writer *w, const struct plan_entry *e) {
+    const struct memory_bounds bounds = {.ref = e->ref_bytes_max, .tenant = e->tenant_bytes_max};
+    const struct memory_row r = {
+        .at = {.tenant = e->tenant, .test_mode = e->test_mode, .ref = e->ref},
+        .id = e->id,
+        .writer_run_no = w->run_no,
+        .created_ms = e->created_ms,
+        .expires_ms = e->expires_ms,
+        .sealed = {.key_no = e->key_no, .box = e->box},
+    };
+    bool fresh;
+    int rc = row_put(w->c, &r, &bounds, &fresh, w->err);
+    return rc == WOPR_E_QUOTA ? WOPR_E_TOO_BIG : rc; /* of a plan: its node fails */
 }
 
 int store_memory_delete(struct store *s, const struct memory_place *at, struct str id,
@@ -180,6 +223,22 @@ int store_memory_find(struct store *s, const struct memory_place *at,
     if (rc == 0 && !found) return wopr_error_set(err, WOPR_E_NOT_FOUND, "no such memory entry");
     if (rc == 0) *out = r;
     return rc;
+}
+
+static int ref_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)err;
+    *(struct memory_ref *)row = (struct memory_ref){col_str(q, 0, a), col_int(q, 1), col_int(q, 2)};
+    return 0;
+}
+
+int store_memory_refs(struct store *s, const struct memory_place *after, unsigned max,
+                      struct arena *a, struct memory_refs *out, struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_MEMORY_REFS, err);
+    if (rc != 0) return rc;
+    place_bind(&q, after);
+    bind_int(&q, max);
+    return list_read(&q, a, ref_read, out, err);
 }
 
 int store_memory_all(struct store *s, int64_t *after, unsigned max, struct arena *a,

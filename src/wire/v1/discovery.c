@@ -383,6 +383,11 @@ static void put_agents(const struct v1_config *c, struct jw *w) {
     jw_kstrz(w, "verbosity", "summary");
     jw_kint(w, "tokenLimit", AGENT_TOKENS_MAX);
     jw_end_object(w);
+    if (c->memory) { /* MEM-1 */
+        static const char *const BACKENDS[] = {"long-term", NULL};
+        jw_key(w, "memoryBackends");
+        string_list(w, BACKENDS);
+    }
     jw_kbool(w, "orchestrator", true);
     jw_kbool(w, "dispatch", true);
     jw_kbool(w, "reasoningEvents", c->conformance);
@@ -415,6 +420,15 @@ static void put_dispatch(const struct v1_config *c, struct jw *w) { /* DISP-1 */
     jw_end_object(w);
 }
 
+static void put_memory(const struct v1_config *c, struct jw *w) { /* MEM-2 */
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_kint(w, "maxEntrySizeBytes", c->memory_entry_max);
+    jw_kbool(w, "ttlSupported", true);
+    jw_end_object(w);
+}
+static bool has_memory(const struct v1_config *c) { return c->memory; }
+
 static const struct feature {
     const char *name;
     bool mirrored; /* repeated under "capabilities" for readers that look only there (CAP-3, CON-1)
@@ -443,6 +457,7 @@ static const struct feature {
     {"agents", true, put_agents, NULL},
     {"orchestrator", true, put_orchestrator, NULL},
     {"dispatch", true, put_dispatch, NULL},
+    {"memory", true, put_memory, has_memory},
     {"secrets", true, put_secrets, has_secrets},
     {"aiProviders", true, put_ai, has_ai},
     {"debugBundle", true, put_bundle, has_bundle},

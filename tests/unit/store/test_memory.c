@@ -44,8 +44,9 @@ static const char *content_at(const struct memory_place *at, const char *id) {
 }
 static size_t count_at(const struct memory_place *at, const char *tag, unsigned limit) {
     struct memory_entries l;
-    cr_assert_eq(memory_list(w.s, v, at, ALL(1000), str_c(tag), limit, w.a, &l, &w.err), 0, "%s",
-                 w.err.message);
+    cr_assert_eq(memory_list(w.s, v, at, ALL(1000), &(struct memory_filter){.tag = str_c(tag)},
+                             limit, w.a, &l, &w.err),
+                 0, "%s", w.err.message);
     return l.n;
 }
 
@@ -189,8 +190,9 @@ static void look(const struct run *r, int tenant, bool test, int ref, int tag) {
         for (; to > 0 && newer(k, want[to - 1]); to--) want[to] = want[to - 1];
         want[to] = k;
     }
-    cr_assert_eq(memory_list(w.s, v, &at, &view, str_c(tag < 0 ? "" : TAGS[tag]), (unsigned)limit,
-                             w.a, &l, &w.err),
+    cr_assert_eq(memory_list(w.s, v, &at, &view,
+                             &(struct memory_filter){.tag = str_c(tag < 0 ? "" : TAGS[tag])},
+                             (unsigned)limit, w.a, &l, &w.err),
                  0, "%s", w.err.message);
     cr_assert_eq(l.n, limit > 0 && limit < n ? limit : n);
     for (size_t i = 0; i < l.n; i++) {
@@ -331,7 +333,8 @@ Test(memory, a_box_opens_in_its_row_only) {
         for (int m = 0; m < 4; m++) {
             const struct memory_place at = {m & 1 ? STR("n") : STR("t"), i == 2,
                                             m & 2 ? STR("n") : STR("r")};
-            int rc = memory_list(w.s, v, &at, ALL(1000), STR(""), 0, w.a, &l, &w.err);
+            int rc = memory_list(w.s, v, &at, ALL(1000), &(struct memory_filter){.tag = STR("")}, 0,
+                                 w.a, &l, &w.err);
             cr_expect(rc == WOPR_E_CORRUPT || (rc == 0 && l.n == 0), "%s", MOVES[i]);
         }
     }
