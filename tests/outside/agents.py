@@ -4,6 +4,7 @@ agents.py: nodes that are agents, on the real program: a model that streams, an 
 the test (AGT-9, AGT-20 to AGT-33).  What leaves the host is counted where it arrives.
 usage: agents.py WOPR [NAME...]    (names of the functions below; default all)
 """
+import http.client
 import json
 import os
 import sys
@@ -13,7 +14,7 @@ import time
 
 from fakes import Handler, Mcp, Server, tool
 from mcp import McpHost
-from run import FAILED, WAIT_S, expect
+from run import FAILED, KEY, WAIT_S, expect
 
 AGENT = "core.test.clerk"
 SEQ = [0]
@@ -50,6 +51,9 @@ class ModelHandler(Handler):
                                     "usage": {"prompt_tokens": 10, "completion_tokens": 5}})
         self.stream()
         for word in text.split(" "):
+            if word == "HALT":
+                s.released.wait(WAIT_S)
+                continue
             self.event({"model": "tiny-1", "choices": [{"index": 0, "delta": {"content": word + " "}, "finish_reason": None}]})
             time.sleep(0.002)
         for i, (name, arguments) in enumerate(calls):
@@ -389,6 +393,58 @@ def a_model_that_fails_is_asked_again_and_tools_are_not(wopr, folder):
     mcp.stop()
 
 
+def text_is_read_while_it_is_said(wopr, folder):
+    """SSE-19: in messages mode, before the model has ended its second turn."""
+    def slow(messages, tools):
+        return "these words come first HALT and these last" if results(messages) else ("", [("keep", "{}")])
+
+    model = Model(slow)
+    h = host(wopr, folder, model)
+    run = h.begin(h.put_agent({"prompt": "x", "tools": CLERK["tools"][1:2]}))
+    c = http.client.HTTPConnection("127.0.0.1", h.port, timeout=WAIT_S)
+    c.request("GET", "/v1/runs/%s/events?streamMode=messages" % run, None, {"Authorization": "Bearer " + KEY, "Accept": "text/event-stream"})
+    stream, seen = c.getresponse(), ""
+    while "these words come" not in seen:
+        line = stream.readline().decode()
+        if not line:
+            break
+        if line.startswith("data:") and '"chunk"' in line:
+            data = json.loads(line[5:])
+            seen += data.get("payload", data).get("chunk", "")
+    expect("these words come" in seen and "last" not in seen, "read meanwhile: %s" % seen)
+    expect(h.ask("GET", "/v1/runs/" + run)[1]["status"] == "running", "the model is still at it")
+    model.released.set()
+    snap = h.until(run)
+    expect(out(snap)["text"].strip() == "these words come first and these last", "%s" % snap)
+    c.close()
+    repeated(h, h.until(h.fork(run)), snap)
+    h.end()
+    model.stop()
+
+
+def agents_side_by_side(wopr, folder):
+    """Events of one stand between those of the other, and a replay puts them there again."""
+    model, mcp = Model(clerk), Mcp()
+    h = host(wopr, folder, model, mcp)
+    tools = [CLERK["tools"][0], CLERK["tools"][1], {"node": {"typeId": "vendor.wopr.log", "config": {"message": "asked"}}, "name": "ask"}]
+    nodes = [{"id": i, "typeId": "vendor.wopr.agent", "name": "N", "position": {"x": 0, "y": 0}, "inputs": {}, "agent": {"agentId": AGENT + i},
+              "config": {"prompt": "tag" + i, "tools": tools}} for i in "nmo"]
+    wf = {"id": "side", "name": "W", "version": "1", "nodes": nodes, "edges": [], "triggers": [], "variables": [], "metadata": {}, "settings": {}}
+    status, got = h.ask("PUT", "/v1/host/wopr/workflows/side", wf)
+    expect(status in (200, 201), "%s" % got)
+    for _ in range(5):
+        snap = h.until(h.begin("side"))
+        expect(snap["status"] == "completed", "%s" % snap)
+        events = h.events(snap["runId"])
+        n = len(model.asked)
+        repeated(h, h.until(h.fork(snap["runId"])), snap)
+        repeated(h, h.until(h.fork(snap["runId"], at=len(events) // 2)), snap)
+        expect(len(model.asked) == n, "replays ask nobody")
+    h.end()
+    model.stop()
+    mcp.stop()
+
+
 def a_fork_at_every_event_ends_the_same(wopr, folder):
     model, mcp = Model(clerk), Mcp()
     h = host(wopr, folder, model, mcp)
@@ -429,7 +485,7 @@ def what_is_no_agent_is_refused(wopr, folder):
 
 TESTS = [an_agent_calls_tools_and_asks_a_person, tools_that_are_not_allowed_are_not_called, each_bound_has_its_code, answers_are_as_the_schema_says,
          a_model_that_fails_is_asked_again_and_tools_are_not, a_tool_that_may_not_be_repeated_is_not, another_host_takes_over,
-         a_fork_at_every_event_ends_the_same, what_is_no_agent_is_refused, a_kill_at_every_event_calls_each_tool_once]
+         text_is_read_while_it_is_said, agents_side_by_side, a_fork_at_every_event_ends_the_same, what_is_no_agent_is_refused, a_kill_at_every_event_calls_each_tool_once]
 
 
 def main():
