@@ -60,8 +60,8 @@ static int rotate_args_check(const struct create_args *in, int64_t *grace_ms, in
     if (in->scopes != NULL || in->test)
         return cli_usage("wopr: the successor of a key has its scopes and its mode; for others use "
                          "\"wopr keys create\"\n");
-    if (in->grace != NULL &&
-        (!str_u64(str_c(in->grace), &hours) || hours < KEY_GRACE_HOURS_MIN || hours > GRACE_HOURS_MAX))
+    if (in->grace != NULL && (!str_u64(str_c(in->grace), &hours) || hours < KEY_GRACE_HOURS_MIN ||
+                              hours > GRACE_HOURS_MAX))
         return cli_usage("wopr: --grace-hours must be 24..8760; a key that leaked is refused at "
                          "once by \"wopr keys revoke\"\n");
     *grace_ms = (int64_t)hours * HOUR_MS;

@@ -328,7 +328,10 @@ static void count_effect(struct fold *f) {
     if (n->status != NODE_RUNNING) return;
     if (n->effects < INT32_MAX) n->effects++;
     if (f->event->kind != EV_AGENT_HANDOFF) n->recorded = true; /* it precedes the executor */
-    if (f->event->kind == EV_OUTPUT_CHUNK && n->chunks < INT32_MAX) n->chunks++;
+    if (f->event->kind != EV_OUTPUT_CHUNK) return;
+    if (n->chunks < INT32_MAX) n->chunks++;
+    bool piece = json_get(f->event->payload, "isLast").n == 0;
+    if (piece && n->pieces < INT32_MAX) n->pieces++;
 }
 
 static bool node_waits(const struct fold *f) {

@@ -135,6 +135,7 @@ struct node_state {
     int64_t retry_at_ms;              /* > 0: waiting for a retry until then */
     int32_t chunks;  /* output.chunk events of this attempt: a streaming executor resumes there */
     int32_t effects; /* effects (EV_F_EFFECT) of this attempt in the log */
+    int32_t pieces;  /* chunks among them that end no answer */
     bool recorded;   /* this attempt left effects in the log, pins and hand-offs apart */
     int64_t started_seq;   /* of the node.started in force */
     int64_t clock_ms;      /* logical clock of the attempt: time of its last event (FORK-14) */
@@ -343,7 +344,8 @@ struct run_state {
 };
 /* --- state_orch.c --- */
 /* The id under which the node speaks, a raw JSON string: that of its pin; a supervisor without one
- * has config.agentId, else "host:orchestrator" (ORCH-5).  Empty: the node is no agent. */
+ * has config.agentId, else "host:orchestrator" (ORCH-5), an agent "host:agent".  Empty: the node is
+ * no agent. */
 struct str node_agent_id(const struct wf_node *n);
 /* DISP-10: the sequence of the decision that the events of a dispatcher are caused by, else -1. */
 int64_t orch_cause(const struct run_state *s, int node);

@@ -94,7 +94,7 @@ int fold_node_started(struct fold *f) {
     n->attempt = (int32_t)attempt;
     n->started_ms = f->ts_ms;
     n->completed_ms = 0;
-    n->chunks = n->effects = 0;
+    n->chunks = n->effects = n->pieces = 0;
     n->recorded = false;
     n->started_seq = f->event->seq;
     outputs_clear(f->run, n);

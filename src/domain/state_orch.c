@@ -15,7 +15,8 @@ const char *cap_kind_name(enum cap_kind k) { return CAP_NAMES[k]; }
 
 struct str node_agent_id(const struct wf_node *n) {
     struct str id = n->agent.n > 0 ? json_get(n->agent, "agentId") : STR_NONE;
-    if (id.n > 0 || (n->traits & NODE_IS_SUPERVISOR) == 0) return id;
+    if (id.n > 0 || (n->traits & (NODE_IS_SUPERVISOR | NODE_IS_AGENT)) == 0) return id;
+    if ((n->traits & NODE_IS_AGENT) != 0) return STR("\"host:agent\"");
     if (n->config.n > 0) id = json_get(n->config, "agentId");
     return id.n > 0 ? id : STR("\"host:orchestrator\"");
 }

@@ -177,6 +177,7 @@ static void node_walk(struct image *m, struct node_state *n) {
     WALK_NUMBER(m, n->completed_ms);
     WALK(m, n->retry_at_ms, 0, INT64_MAX);
     WALK_COUNT32(m, n->chunks);
+    WALK_COUNT32(m, n->pieces);
     WALK_COUNT32(m, n->effects);
     WALK_BOOL(m, n->recorded);
     WALK_COUNT(m, n->started_seq);

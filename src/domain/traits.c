@@ -11,7 +11,8 @@ enum {
     ROUTER = NODE_IS_ROUTER,
     PARENT = NODE_IS_PARENT,
     LOOP = NODE_IS_LOOP,
-    DECLARING = NODE_IS_DECLARING
+    DECLARING = NODE_IS_DECLARING,
+    AGENT = NODE_IS_AGENT
 };
 static const struct {
     struct str type_id;

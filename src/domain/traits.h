@@ -18,6 +18,7 @@ enum node_trait {
     NODE_IS_PARENT = 1 << 5,     /* runs the workflow named in config.workflowId as a child */
     NODE_IS_DECLARING = 1 << 6,  /* config.name makes a variable that need not be declared */
     NODE_IS_LOOP = 1 << 7,       /* its output says when its rounds are done */
+    NODE_IS_AGENT = 1 << 8,      /* acts as an agent, also without a pin */
 };
 /* The bits of a type, 0 for types that the protocol does not know. */
 unsigned node_traits(struct str type_id);

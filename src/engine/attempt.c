@@ -117,12 +117,16 @@ void attempt_apply(struct step *st, int node, const struct node_result *r) {
         return;
     }
     secret_look(st);
-    for (size_t i = 0; i < r->effects_nr && !step_lost(st); i++)
+    const struct node_type *type = task_type_of(st, node);
+    bool partly = type && (type->flags & NODE_PARTLY) != 0;
+    for (size_t i = 0; i < r->effects_nr && !step_lost(st); i++) {
+        if (partly && !timeline_goes_on(st, node)) return;
         if (effect_apply(st, node, &r->effects[i], &f) != 0) {
             attempt_failed(st, node, &f);
             return;
         }
-    if (step_lost(st)) return;
+    }
+    if (step_lost(st) || (partly && !timeline_goes_on(st, node))) return;
     step_now(st);
     switch (r->outcome) {
     case NODE_OUT_DONE:
@@ -200,6 +204,7 @@ void attempt_run(struct step *st, int node, bool waited) {
                              .attempt = ns->attempt,
                              .effects_done = ns->effects,
                              .chunks_done = ns->chunks,
+                             .pieces_done = ns->pieces,
                              .waited = waited,
                              .conformance = st->engine->cfg.conformance,
                              .now_ms = step_logical_ms(st, node),

@@ -236,6 +236,7 @@ void invoke_answers(struct step *st, int node, struct node_call *call) {
         outcome_parse(arena_str(st->scratch, text_str(&v->outcome)), st->scratch, &out[n]);
         struct pieces_mark m = pieces_mark_read(text_str(&v->outcome));
         out[n].streamed = m.attempt == call->attempt ? m.streamed : 0;
+        out[n].restarted = m.again;
         n++;
     }
     call->answers = out;
@@ -419,6 +420,17 @@ static void claim_settle(struct step *st, struct invocation *v) {
     buf_fini(&b);
 }
 
+/* A request that is sent again, and whose text was shown in part, begins that text again. */
+static int claim_mark(struct step *st, struct invocation *v, bool sent_before) {
+    struct pieces_mark m = pieces_mark_read(text_str(&v->outcome));
+    bool again = sent_before && (m.again || m.streamed > 0);
+    text_clear(&v->outcome);
+    if (!again) return 0;
+    m = (struct pieces_mark){.attempt = v->attempt, .again = true};
+    struct str mark = pieces_mark_add(STR_NONE, m, st->scratch);
+    return mark.p ? text_set(&v->outcome, mark) : WOPR_E_NO_MEMORY;
+}
+
 static void invoke_claim(struct step *st, int node, const struct node_result *out) {
     struct run_exec *re = st->exec;
     const struct node_request *r = &out->request;
@@ -456,10 +468,10 @@ static void invoke_claim(struct step *st, int node, const struct node_result *ou
     if (!v) v = invocation_add(re, node, ordinal);
     rc = v ? invocation_identify(st, v, r, keep_id) : WOPR_E_NO_MEMORY;
     if (rc == 0 && keep_id) v->attempt = st->state->nodes[node].attempt;
+    if (rc == 0) rc = claim_mark(st, v, keep_id);
     if (rc == 0) {
         v->state = INVOCATION_CLAIMED;
         v->digest = digest;
-        text_clear(&v->outcome);
         v->send = call_new(st, v, r);
     }
     if (rc != 0 || !v->send) {
@@ -630,7 +642,7 @@ static void invoke_arrived(struct step *st) {
         }
         struct pieces_mark m = pieces_mark_read(text_str(&v->outcome));
         struct str outcome = text_str(&c->outcome);
-        if (m.streamed > 0) outcome = pieces_mark_add(outcome, m, st->scratch);
+        if (m.streamed > 0 || m.again) outcome = pieces_mark_add(outcome, m, st->scratch);
         v->calling = false;
         v->state = c->state;
         if (!outcome.p || text_set(&v->outcome, outcome) != 0)
@@ -674,7 +686,7 @@ static struct stream_text *streams_look(struct step *st, bool *any) {
             continue;
         struct pieces_mark m = pieces_mark_read(text_str(&v->outcome));
         int32_t attempt = st->state->nodes[v->node].attempt;
-        if (m.attempt != attempt) m = (struct pieces_mark){.attempt = attempt};
+        if (m.attempt != attempt) m = (struct pieces_mark){.attempt = attempt, .again = m.again};
         if (m.streamed >= c->text.len) continue;
         struct str more = str_n(c->text.p + m.streamed, c->text.len - m.streamed);
         *t = (struct stream_text){all, v, m, arena_str(st->scratch, more),
@@ -688,7 +700,7 @@ static struct stream_text *streams_look(struct step *st, bool *any) {
 
 static void stream_show(struct step *st, struct stream_text *t) {
     const struct node_state *ns = &st->state->nodes[t->v->node];
-    bool restarted = t->mark.streamed == 0 && (ns->chunks > 0 || ns->attempt > 0);
+    bool restarted = t->mark.streamed == 0 && (t->mark.again || ns->attempt > 0);
     t->more.n = pieces_ready(t->more);
     if (t->more.n == 0 || !pieces_emit(st, t->v->node, t->more, t->model, restarted)) return;
     t->mark.streamed += t->more.n;

@@ -130,6 +130,7 @@ struct node_answer {
     struct str body; /* text; with body_is_base64 base64 of bytes that are not UTF-8 */
     bool body_is_base64;
     size_t streamed;        /* bytes of the text that this attempt's chunks hold already */
+    bool restarted;         /* chunks of it hold a text that was broken off, and counts no more */
     int64_t retry_after_ms; /* what the peer asks for, 0 = nothing */
     int64_t duration_ms;    /* from sending to the end of the answer */
 };
@@ -161,6 +162,7 @@ struct node_call {
     struct str config;                 /* raw object */
     int attempt;                       /* zero-based */
     int effects_done, chunks_done;     /* of this attempt, already in the log */
+    int pieces_done;                   /* chunks among both that end no answer */
     bool waited;                       /* entered after a wait of this attempt */
     bool conformance;                  /* honour conformance-only flags (NODE-23) */
     const struct node_answer *answers; /* recorded for this activation, by ordinal */
@@ -222,7 +224,11 @@ enum node_flags {
     /* It is entered once more, with call->ended, when the run ends and the node did not complete.
      */
     NODE_FAREWELL = 4,
-    NODE_STREAMS = 8 /* chunks that end no answer are of its requests (node_stream_ops) */
+    NODE_STREAMS = 8, /* chunks that end no answer are of its requests (node_stream_ops) */
+    /* It leaves effects between its requests, so that in the log those of other nodes may stand
+     * among them.  A replay takes as many of its effects as the log has in a row, and enters it
+     * again: it goes on by effects_done. */
+    NODE_PARTLY = 16
 };
 struct node_type {
     const char *type_id;

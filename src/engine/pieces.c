@@ -13,6 +13,7 @@
 struct pieces_mark pieces_mark_read(struct str outcome) {
     struct pieces_mark m = {0};
     int64_t n = 0, attempt = 0;
+    (void)json_bool(json_get(outcome, "streamAgain"), &m.again);
     if (!json_int(json_get(outcome, "streamed"), &n) || n <= 0 ||
         !json_int(json_get(outcome, "streamAttempt"), &attempt) || attempt < 0 ||
         attempt > INT32_MAX)
@@ -23,10 +24,12 @@ struct pieces_mark pieces_mark_read(struct str outcome) {
 }
 
 struct str pieces_mark_add(struct str outcome, struct pieces_mark m, struct arena *a) {
+    const char *again = m.again ? ",\"streamAgain\":true" : "";
     if (outcome.n <= 2) /* {} or nothing */
-        return arena_printf(a, "{\"streamed\":%zu,\"streamAttempt\":%d}", m.streamed, m.attempt);
-    return arena_printf(a, "{\"streamed\":%zu,\"streamAttempt\":%d," STR_FMT, m.streamed, m.attempt,
-                        (int)(outcome.n - 1), outcome.p + 1);
+        return arena_printf(a, "{\"streamed\":%zu,\"streamAttempt\":%d%s}", m.streamed, m.attempt,
+                            again);
+    return arena_printf(a, "{\"streamed\":%zu,\"streamAttempt\":%d%s," STR_FMT, m.streamed,
+                        m.attempt, again, (int)(outcome.n - 1), outcome.p + 1);
 }
 
 static size_t char_start(struct str s, size_t n) {

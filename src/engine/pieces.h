@@ -5,7 +5,8 @@
  * How much of a text is in the log is recorded in the request's row, in the plan of the chunk
  * itself: {"streamed":bytes,"streamAttempt":n}, as the outcome of a claim and later as members of
  * the outcome.  A text that begins again (after a crash, in another attempt) has restarted:true in
- * the meta of its first chunk: what came before it counts for nothing.
+ * the meta of its first chunk: what came before it counts for nothing.  "streamAgain" says so of a
+ * request that was sent again after some of its text was shown.
  */
 #ifndef WOPR_ENGINE_PIECES_H
 #define WOPR_ENGINE_PIECES_H
@@ -17,6 +18,7 @@
 struct pieces_mark {
     size_t streamed; /* bytes of the text that are in the log */
     int32_t attempt; /* of the attempt that has them */
+    bool again;      /* an earlier text of this request is in the log, too */
 };
 struct pieces_mark pieces_mark_read(struct str outcome);
 /* The outcome, {} when empty, with the mark in it; in a.  STR_NONE: no memory. */

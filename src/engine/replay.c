@@ -357,6 +357,14 @@ static bool chunk_of_stream(struct step *st, const struct event *g, int node) {
            (type->flags & NODE_STREAMS) != 0 && json_get(g->payload, "isLast").n == 0;
 }
 
+static bool replay_goes_on(struct step *st, int node) {
+    const struct event *g = source_leader(st);
+    while (g && event_node(st, g->node_id) == node && chunk_of_stream(st, g, node) &&
+           task_replay(st, g, node) && !step_lost(st))
+        g = source_leader(st);
+    return !step_lost(st) && (!g || event_node(st, g->node_id) == node);
+}
+
 static bool replay_guide(struct step *st) {
     const struct event *g = source_leader(st);
     struct replay *rp = replay_of(st->exec);
@@ -605,6 +613,7 @@ static const struct timeline_ops REPLAY_OPS = {.close = replay_close,
                                                .shows_child = replay_shows_child,
                                                .answers = replay_answers,
                                                .answered = replay_answered,
+                                               .goes_on = replay_goes_on,
                                                .serves = replay_serves,
                                                .call = replay_call,
                                                .ids = replay_ids,

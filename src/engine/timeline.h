@@ -28,6 +28,7 @@ struct timeline_ops {
     bool (*shows_child)(struct step *st, int node);
     bool (*answers)(struct step *st); /* its next event goes on with a question that is open */
     bool (*answered)(struct step *st, const struct intr_state *i); /* it has the answer to it */
+    bool (*goes_on)(struct step *st, int node);                    /* it leads nowhere else */
     bool (*serves)(struct step *st, int node); /* while it leads: a worker had the node's type */
     /* --- the outside --- */
     void (*call)(struct step *st, int node, struct node_call *call);
@@ -79,6 +80,13 @@ static inline bool timeline_answers(struct step *st) {
 static inline bool timeline_answered(struct step *st, const struct intr_state *i) {
     const struct timeline_ops *t = timeline_of(st);
     return t && t->answered(st, i);
+}
+/* Whether what an executor does next is next in the timeline, too: false, and the timeline goes on
+ * with another node, and enters this one again later.  Pieces of a stream that come first are
+ * emitted. */
+static inline bool timeline_goes_on(struct step *st, int node) {
+    const struct timeline_ops *t = timeline_of(st);
+    return !t || t->goes_on(st, node);
 }
 /* Fill the timeline's part of the call. */
 static inline void timeline_call(struct step *st, int node, struct node_call *call) {

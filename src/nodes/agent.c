@@ -70,24 +70,33 @@ static struct str call_id(const struct node_call *call, unsigned nth) {
 }
 
 static bool tool_put(const struct node_call *call, struct node_result *out,
-                     enum node_effect_kind kind, unsigned nth, const char *tool, const char *member,
+                     enum node_effect_kind kind, unsigned nth, struct str tool, const char *member,
                      struct str value) {
     struct jobj o;
     jobj_begin(&o, AGENT_TEXT_MAX);
-    jw_kstrz(&o.w, "toolName", tool);
+    jw_kstr(&o.w, "toolName", tool);
     jw_kstr(&o.w, "callId", call_id(call, nth));
     jw_kraw(&o.w, member, value);
     return effect_put(call, out, kind, STR_NONE, jobj_end(&o, call->a));
 }
 
 bool agent_tool_called(const struct node_call *call, struct node_result *out, unsigned nth,
-                       const char *tool, struct str inputs) {
+                       struct str tool, struct str inputs) {
     return tool_put(call, out, EFFECT_TOOL_CALLED, nth, tool, "inputs", inputs);
 }
 
 bool agent_tool_returned(const struct node_call *call, struct node_result *out, unsigned nth,
-                         const char *tool, struct str outcome) {
+                         struct str tool, struct str outcome) {
     return tool_put(call, out, EFFECT_TOOL_RETURNED, nth, tool, "outcome", outcome);
+}
+
+bool agent_tool_failed(const struct node_call *call, struct node_result *out, unsigned nth,
+                       struct str tool, struct str code, struct str message) {
+    struct jobj o;
+    jobj_begin(&o, AGENT_TEXT_MAX);
+    jw_kstr(&o.w, "code", code);
+    jw_kstr(&o.w, "message", message);
+    return tool_put(call, out, EFFECT_TOOL_RETURNED, nth, tool, "error", jobj_end(&o, call->a));
 }
 
 bool agent_hand_off(const struct node_call *call, struct node_result *out, struct str to,
@@ -163,7 +172,7 @@ bool agent_settle(const struct node_call *call, struct node_result *out,
         node_no_memory(out);
         return false;
     }
-    if (!node_interrupt(call, out, 0, &q, &r)) return false;
+    if (!node_interrupt(call, out, d->asked, &q, &r)) return false;
     struct str action = answer_action(r.value, call->a);
     if (str_eqc(action, "\"reject\"")) {
         node_fail(out, "decision_rejected", "the decision of the agent was rejected", false);

@@ -12,9 +12,12 @@ bool agent_reason(const struct node_call *call, struct node_result *out, struct 
 /* AGT-21, AGT-22: the nth call of a tool by this attempt, and what it returned: outcome is raw
  * JSON, as are the inputs.  Both follow from the log, so a call that is made again has its id. */
 bool agent_tool_called(const struct node_call *call, struct node_result *out, unsigned nth,
-                       const char *tool, struct str inputs);
+                       struct str tool, struct str inputs);
 bool agent_tool_returned(const struct node_call *call, struct node_result *out, unsigned nth,
-                         const char *tool, struct str outcome);
+                         struct str tool, struct str outcome);
+/* The same for a call that had no outcome: code is the host's, message may quote the tool. */
+bool agent_tool_failed(const struct node_call *call, struct node_result *out, unsigned nth,
+                       struct str tool, struct str code, struct str message);
 /* AGT-23: reason may be NULL. */
 bool agent_hand_off(const struct node_call *call, struct node_result *out, struct str to,
                     const char *reason);
@@ -23,6 +26,7 @@ struct agent_decision {
     struct str decision;      /* raw */
     struct str confidence;    /* raw number or empty: no signal */
     struct str resume_schema; /* what people may ratify instead, or empty: anything */
+    unsigned asked;           /* questions of this activation before it (node_interrupt) */
     bool silent; /* agent.decided is emitted only while the decision is held (ORCH-10) */
 };
 /* AGT-24, AGT-30..33: true: *settled is the decision, the agent's own or the one that a person

@@ -5,7 +5,7 @@
 #include "codec/jobj.h"
 #include "nodes/agent.h"
 
-#define TOOL      "openwop:echo"
+#define TOOL      STR("openwop:echo")
 #define TOOL_DATA STR("{\"x\":1}")
 
 static bool flag(const struct node_call *call, const char *key) {

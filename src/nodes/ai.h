@@ -100,6 +100,9 @@ struct ai_prompt {
 /* ai_prompt.c: from ports and config.  false: out is filled. */
 bool ai_prompt_read(const struct node_call *call, const struct ai_providers *all,
                     struct ai_prompt *p, struct node_result *out);
+/* The same without tools. */
+bool ai_prompt_read_bare(const struct node_call *call, const struct ai_providers *all,
+                         struct ai_prompt *p, struct node_result *out);
 
 /* --- what is answered --- */
 enum ai_finish { AI_STOP, AI_LENGTH, AI_TOOL_CALLS, AI_FILTERED };
@@ -160,6 +163,8 @@ struct str ai_usage_json(const struct ai_usage *u, struct arena *a); /* STR_NONE
 /* Its cost, of the prices of the operator (domain/cost.h). */
 struct str ai_cost(const struct node_call *call, const struct ai_prompt *p,
                    const struct ai_answer *ans, int64_t duration_ms);
+/* The cost of one answer in 10^-12 USD.  false: its tokens or their prices are not known. */
+bool ai_priced(const struct ai_prompt *p, const struct ai_answer *ans, int64_t *pico);
 /* The meta of the chunk that ends the answer. */
 struct str ai_meta(const struct node_call *call, const struct ai_answer *ans, bool restarted);
 /* The non-negative integer of a member, or 0. */
@@ -168,11 +173,21 @@ int64_t ai_count(struct str object, const char *key);
 bool ai_text(struct str raw, struct arena *a, struct str *out);
 
 /* ai_access.c: may this run ask, and with whose credential?  Before anything is sent; where the
- * answer is known, and in a replay, nothing is asked and *key is empty.  false: out is filled. */
+ * answer to the ordinal-th request is known, and in a replay, nothing is asked and *key is empty.
+ * false: out is filled. */
 bool ai_access(const struct node_call *call, const struct ai_providers *all,
-               const struct ai_prompt *p, struct str *key, struct node_result *out);
+               const struct ai_prompt *p, unsigned ordinal, struct str *key,
+               struct node_result *out);
 
-/* ai_call.c: ask the provider. */
+/* ai_call.c: ask the provider; the node is one prompt. */
 void ai_call(const struct node_call *call, struct node_result *out);
+/* One prompt as the ordinal-th request of the activation (node_invoke).  false: out asks or fails,
+ * and the executor returns.  The chunk that ends the answer is for ai_chunk_put. */
+bool ai_ask(const struct node_call *call, const struct ai_providers *all, const struct ai_prompt *p,
+            unsigned ordinal, const struct node_answer **raw, struct ai_answer **ans,
+            struct node_result *out);
+/* What of the text the log does not hold yet, as the chunk that ends it.  false: no memory. */
+bool ai_chunk_put(const struct node_call *call, const struct node_answer *raw,
+                  const struct ai_answer *ans, struct node_result *out);
 
 #endif

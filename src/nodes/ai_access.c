@@ -81,9 +81,9 @@ static enum own own_key(const struct node_call *call, const struct ai_providers 
     return OWN_KEY;
 }
 
-static bool answer_known(const struct node_call *call) {
+static bool answer_known(const struct node_call *call, unsigned ordinal) {
     for (size_t i = 0; i < call->answers_nr; i++)
-        if (call->answers[i].ordinal == 0) return true;
+        if (call->answers[i].ordinal == ordinal) return true;
     return call->replaying;
 }
 
@@ -104,7 +104,8 @@ static bool granted(const struct ai_providers *all, const struct ai_prompt *p,
 }
 
 bool ai_access(const struct node_call *call, const struct ai_providers *all,
-               const struct ai_prompt *p, struct str *key, struct node_result *out) {
+               const struct ai_prompt *p, unsigned ordinal, struct str *key,
+               struct node_result *out) {
     const struct run_options *run = &call->run->options;
     const bool others = run->ai_provider.n > 0 && !str_eq(run->ai_provider, p->provider->name);
     const struct str refs[] = {others ? STR("") : run->credential_ref, call->def->credentials_ref};
@@ -112,7 +113,7 @@ bool ai_access(const struct node_call *call, const struct ai_providers *all,
                          refs[0].n + refs[1].n > 0};
     enum own own = OWN_NONE;
     *key = STR_NONE;
-    if (answer_known(call)) return true;
+    if (answer_known(call, ordinal)) return true;
     if (!admitted(call, all, p, &q, out)) return false;
     for (size_t i = 0; own == OWN_NONE && i < 2; i++)
         if (refs[i].n > 0) own = own_key(call, all, &q, p, refs[i], key, out);

@@ -81,10 +81,24 @@ static const struct ai_price *price_of(const struct ai_prompt *p, const struct a
     return named || !asked ? answered : asked;
 }
 
+bool ai_priced(const struct ai_prompt *p, const struct ai_answer *ans, int64_t *pico) {
+    const struct ai_usage *u = &ans->usage;
+    const struct ai_price *price = u->known ? price_of(p, ans) : NULL;
+    *pico = 0;
+    if (!price) return false;
+    /* in floating point, so that no count and price of an operator overflows */
+    double fresh = (double)(u->input - u->cache_read - u->cache_write);
+    double sum = fresh * (double)price->input + (double)u->output * (double)price->output +
+                 (double)u->cache_read * (double)price->cache_read +
+                 (double)u->cache_write * (double)price->cache_write;
+    if (sum < 0 || sum >= 9e18) return false;
+    *pico = (int64_t)sum;
+    return true;
+}
+
 struct str ai_cost(const struct node_call *call, const struct ai_prompt *p,
                    const struct ai_answer *ans, int64_t duration_ms) {
     const struct ai_usage *u = &ans->usage;
-    const struct ai_price *price = u->known ? price_of(p, ans) : NULL;
     struct cost c = {.known = true,
                      .counted = u->known,
                      .input = u->input,
@@ -93,13 +107,6 @@ struct str ai_cost(const struct node_call *call, const struct ai_prompt *p,
                      .duration_ms = duration_ms > 0 ? duration_ms : 0,
                      .provider = p->provider->name,
                      .model = ans->model.n > 0 ? ans->model : p->model};
-    if (price) { /* in floating point, so that no count and price of an operator overflows */
-        double fresh = (double)(u->input - u->cache_read - u->cache_write);
-        double pico = fresh * (double)price->input + (double)u->output * (double)price->output +
-                      (double)u->cache_read * (double)price->cache_read +
-                      (double)u->cache_write * (double)price->cache_write;
-        c.priced = pico >= 0 && pico < 9e18;
-        c.usd_pico = c.priced ? (int64_t)pico : 0;
-    }
+    c.priced = ai_priced(p, ans, &c.usd_pico);
     return cost_text(&c, call->a);
 }

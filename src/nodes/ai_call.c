@@ -146,13 +146,14 @@ static size_t answer_bytes(const struct ai_answer *ans) {
     return n;
 }
 
-static void answer_take(const struct node_call *call, const struct ai_prompt *p,
-                        const struct node_answer *raw, struct node_result *out) {
+/* NULL: out says why not. */
+static struct ai_answer *answer_read(const struct node_call *call, const struct ai_prompt *p,
+                                     const struct node_answer *raw, struct node_result *out) {
     struct ai_answer *ans = ARENA_NEW(call->a, struct ai_answer);
     const char *why = NULL;
     if (!ans) {
         node_no_memory(out);
-        return;
+        return NULL;
     }
     if (raw->body_is_base64 || json_check(raw->body, &JSON_LIMITS_DEFAULT, NULL) != 0 ||
         json_type_of(raw->body) != JSON_OBJECT)
@@ -161,35 +162,47 @@ static void answer_take(const struct node_call *call, const struct ai_prompt *p,
         why = ai_is_recorded(raw->body) ? ai_recorded_read(raw->body, call->a, ans)
                                         : p->provider->style->read(raw->body, call->a, ans);
     if (!why && answer_bytes(ans) > AI_TEXT_MAX) why = "it is longer than 384 KiB";
-    if (why) {
-        answer_invalid(call, p, why, out);
-        return;
-    }
-    out->continues = true; /* after the chunks of its stream */
+    if (!why) return ans;
+    answer_invalid(call, p, why, out);
+    return NULL;
+}
+
+bool ai_ask(const struct node_call *call, const struct ai_providers *all, const struct ai_prompt *p,
+            unsigned ordinal, const struct node_answer **raw, struct ai_answer **ans,
+            struct node_result *out) {
+    struct node_request r = {0};
+    struct str key;
+    if (!ai_access(call, all, p, ordinal, &key, out)) return false;
+    if (!request_build(call, p, key, &r, out)) return false;
+    *raw = node_invoke(call, out, ordinal, &r);
+    if (!*raw) return false;
+    if ((*raw)->status == 0) no_answer(call, p, *raw, out);
+    else if ((*raw)->status < 200 || (*raw)->status >= 300) refused(call, p, *raw, out);
+    else return (*ans = answer_read(call, p, *raw, out)) != NULL;
+    return false;
+}
+
+bool ai_chunk_put(const struct node_call *call, const struct node_answer *raw,
+                  const struct ai_answer *ans, struct node_result *out) {
     struct node_effect *x = node_effect_add(call, out, EFFECT_CHUNK);
-    out->outputs = ai_outputs(call, p, ans);
-    if (x) {
-        size_t shown = raw->streamed < ans->text.n ? raw->streamed : ans->text.n;
-        bool restarted = shown == 0 && (call->chunks_done > 0 || call->attempt > 0);
-        x->value = str_n(ans->text.p + shown, ans->text.n - shown);
-        x->is_last = 1;
-        x->extra = ai_meta(call, ans, restarted);
-    }
-    out->outcome = NODE_OUT_DONE;
-    out->cost = ai_cost(call, p, ans, raw->duration_ms);
-    if (!x || !x->extra.p || !out->outputs.p) node_no_memory(out);
+    if (!x) return false;
+    size_t shown = raw->streamed < ans->text.n ? raw->streamed : ans->text.n;
+    bool restarted = shown == 0 && (raw->restarted || call->attempt > 0);
+    x->value = str_n(ans->text.p + shown, ans->text.n - shown);
+    x->is_last = 1;
+    x->extra = ai_meta(call, ans, restarted);
+    return x->extra.p != NULL;
 }
 
 void ai_call(const struct node_call *call, struct node_result *out) {
     struct ai_prompt p;
-    struct node_request r = {0};
-    struct str key;
+    const struct node_answer *raw;
+    struct ai_answer *ans;
     if (!ai_prompt_read(call, call->type_ctx, &p, out)) return;
-    if (!ai_access(call, call->type_ctx, &p, &key, out)) return;
-    if (!request_build(call, &p, key, &r, out)) return;
-    const struct node_answer *ans = node_invoke(call, out, 0, &r);
-    if (!ans) return;
-    if (ans->status == 0) no_answer(call, &p, ans, out);
-    else if (ans->status >= 200 && ans->status < 300) answer_take(call, &p, ans, out);
-    else refused(call, &p, ans, out);
+    if (!ai_ask(call, call->type_ctx, &p, 0, &raw, &ans, out)) return;
+    out->continues = true; /* after the chunks of its stream */
+    out->outcome = NODE_OUT_DONE;
+    out->outputs = ai_outputs(call, &p, ans);
+    out->cost = ai_cost(call, &p, ans, raw->duration_ms);
+    if (!out->outputs.p || !ai_chunk_put(call, raw, ans, out)) node_no_memory(out);
 }

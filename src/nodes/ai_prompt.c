@@ -279,12 +279,23 @@ static bool provider_choose(struct reader *x, const struct ai_providers *all) {
            wrong(x, "model of a prompt is missing, and its provider has no default");
 }
 
+static bool prompt_read(struct reader *x, const struct ai_providers *all, bool tools) {
+    struct str raw = node_arg(x->call, "templates");
+    *x->p = (struct ai_prompt){0};
+    if (raw.n > 0 && !json_bool(raw, &x->templates))
+        return wrong(x, "templates of a prompt must be true or false");
+    return provider_choose(x, all) && settings_read(x) && (!tools || tools_read(x)) &&
+           messages_read(x);
+}
+
 bool ai_prompt_read(const struct node_call *call, const struct ai_providers *all,
                     struct ai_prompt *p, struct node_result *out) {
     struct reader x = {call, p, out, true};
-    struct str raw = node_arg(call, "templates");
-    *p = (struct ai_prompt){0};
-    if (raw.n > 0 && !json_bool(raw, &x.templates))
-        return wrong(&x, "templates of a prompt must be true or false");
-    return provider_choose(&x, all) && settings_read(&x) && tools_read(&x) && messages_read(&x);
+    return prompt_read(&x, all, true);
+}
+
+bool ai_prompt_read_bare(const struct node_call *call, const struct ai_providers *all,
+                         struct ai_prompt *p, struct node_result *out) {
+    struct reader x = {call, p, out, true};
+    return prompt_read(&x, all, false);
 }

@@ -20,6 +20,10 @@ struct mcp {
     struct str tool, arguments; /* raw object */
     int timeout_ms;
     bool repeatable; /* the tool may be called again when nobody knows whether it was */
+    /* The ordinal of a step (enum mcp_step); NULL: as that says.  nth is for it. */
+    unsigned (*place)(const struct mcp *m, unsigned step);
+    unsigned nth;
+    unsigned pages_max; /* of the list, 0: 16 */
     /* --- as negotiated --- */
     struct str version, session;
     bool stateless; /* 2026-07-28: no session, each request says version and capabilities */

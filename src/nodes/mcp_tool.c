@@ -46,7 +46,8 @@ static struct str page_after(struct mcp *m, struct str result) {
 
 bool mcp_tool_find(struct mcp *m, struct str *row) {
     struct str params = STR_NONE;
-    for (unsigned page = 0; page < TOOL_PAGES_MAX; page++) {
+    unsigned pages = m->pages_max > 0 ? m->pages_max : TOOL_PAGES_MAX;
+    for (unsigned page = 0; page < pages; page++) {
         struct rpc_response r = {0};
         if (!mcp_ask(m, MCP_LIST + page, "tools/list", params, &r)) return false;
         if (r.result.n == 0) {
@@ -65,7 +66,7 @@ bool mcp_tool_find(struct mcp *m, struct str *row) {
             return false;
         }
     }
-    list_wrong(m, "tool_not_allowed", "has no tool of this name on the first 16 pages of its list");
+    list_wrong(m, "tool_not_allowed", "has no tool of this name on the first pages of its list");
     return false;
 }
 

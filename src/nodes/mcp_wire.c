@@ -24,6 +24,7 @@
 static const char *const VERSIONS[] = {MCP_FIRST, "2025-06-18", "2025-11-25"};
 
 static unsigned ordinal_of(const struct mcp *m, unsigned step) {
+    if (m->place) return m->place(m, step);
     return step == MCP_CALL ? 0 : step + (unsigned)(m->call->attempt % MCP_ATTEMPTS) * MCP_STEPS;
 }
 

@@ -43,6 +43,10 @@ MUST_CHECK int nodes_register(struct node_registry *r, bool conformance, struct 
 /* For struct wf_env: what no run could do with this config (INT-6).  NULL = nothing. */
 const char *nodes_config_wrong(struct str type_id, struct str config);
 
+/* The executor of a type of ours that an agent may call as a tool: it reads its call only and ends
+ * at once.  NULL: it is none. */
+node_fn *nodes_local_tool(struct str type_id);
+
 /* Is a type of ours registered in r that has one of these traits (domain/traits.h)? */
 bool nodes_any(const struct node_registry *r, unsigned traits);
 
@@ -69,6 +73,8 @@ node_fn exec_mcp;
 /* orchestrate.c: those of core.orchestrator.supervisor and core.dispatch. */
 const char *supervisor_config_wrong(struct str config);
 const char *dispatch_config_wrong(struct str config);
+/* agent_config.c: that of vendor.wopr.agent. */
+const char *agent_config_wrong(struct str config);
 /* a2a.c: that of core.a2a.invoke. */
 const char *a2a_config_wrong(struct str config);
 /* http_request.c: that of vendor.wopr.http. */

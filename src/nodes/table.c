@@ -26,6 +26,22 @@ const char *nodes_config_wrong(struct str type_id, struct str config) {
     return NULL;
 }
 
+/* Not those that look at the state of the run: entered again, an agent must see what it saw. */
+node_fn *nodes_local_tool(struct str type_id) {
+    static const struct {
+        const char *type_id;
+        node_fn *fn;
+    } LOCAL[] = {{"core.identity", exec_identity},
+                 {"core.noop", exec_noop},
+                 {"core.fail", exec_fail},
+                 {"core.setVariable", exec_set_variable},
+                 {"core.channelWrite", exec_channel_write},
+                 {"vendor.wopr.log", exec_log}};
+    for (size_t i = 0; i < sizeof LOCAL / sizeof *LOCAL; i++)
+        if (str_eqc(type_id, LOCAL[i].type_id)) return LOCAL[i].fn;
+    return NULL;
+}
+
 bool nodes_any(const struct node_registry *r, unsigned traits) {
     for (size_t i = 0; i < TYPES_NR; i++) {
         struct str id = str_c(TYPES[i].type_id);

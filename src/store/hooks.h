@@ -59,8 +59,8 @@ struct hook_idem { /* the request; n 0: without a key */
 };
 /* A write.  Its cursor is behind everything committed so far.  *repeated: a request with this key
  * made a subscription before, which is *row now.  QUOTA: the tenant has max of them;
- * IDEM_CONFLICT; UNAVAILABLE: its secret was sealed with a key that is gone, seal again.  audit: the
- * entry of an audited file about a new one, in the same transaction; NULL: none. */
+ * IDEM_CONFLICT; UNAVAILABLE: its secret was sealed with a key that is gone, seal again.  audit:
+ * the entry of an audited file about a new one, in the same transaction; NULL: none. */
 MUST_CHECK int store_hook_add(struct store *s, struct hook_row *row, const struct hook_idem *idem,
                               const struct plan_audit *audit, unsigned max, int64_t now_ms,
                               struct arena *a, bool *repeated, struct wopr_error *err);

@@ -1,0 +1,242 @@
+/*
+ * test_agent_loop.c: vendor.wopr.agent by its calls alone, with a model that follows a script: what
+ * it does in many entries and in one, its bounds, its allow-list (AGT-9, AGT-20..25).
+ */
+#include "codec/json.h"
+#include "nodes/nodes.h"
+
+#include <criterion/criterion.h>
+
+enum { TURNS = 8, EFFECTS = 64, ENTRIES = 64 };
+
+static struct arena *a;
+static struct ai_providers *models;
+
+static int no_key(void *ctx, struct str file, struct str env, struct arena *to, struct str *key,
+                  struct wopr_error *err) {
+    (void)ctx, (void)file, (void)env, (void)to, (void)err;
+    *key = STR_NONE;
+    return 0;
+}
+
+static void up(void) {
+    struct wopr_error err;
+    a = arena_new(16u << 20);
+    cr_assert_eq(
+        ai_providers_new(STR("{\"providers\":[{\"name\":\"m\",\"style\":\"openai\",\"url\":"
+                             "\"https://m.test\",\"model\":\"x\",\"prices\":{\"*\":{"
+                             "\"input\":1000000,\"output\":1000000}}}]}"),
+                         no_key, NULL, &models, &err),
+        0, "%s", err.message);
+}
+
+static void down(void) {
+    ai_providers_free(models);
+    arena_free(a);
+}
+TestSuite(agent_loop, .init = up, .fini = down, .timeout = 60);
+
+#define SAYS(text)                                                                                 \
+    "{\"model\":\"x\",\"choices\":[{\"message\":{\"content\":\"" text                              \
+    "\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":5}}"
+#define WANTS(text, calls)                                                                         \
+    "{\"model\":\"x\",\"choices\":[{\"message\":{\"content\":\"" text "\",\"tool_calls\":[" calls  \
+    "]},\"finish_reason\":\"tool_calls\"}],\"usage\":{\"prompt_tokens\":10,"                       \
+    "\"completion_tokens\":5}}"
+#define CALLS(id, name, arguments)                                                                 \
+    "{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"" name                      \
+    "\",\"arguments\":\"" arguments "\"}}"
+
+struct play {
+    const char *says[TURNS]; /* answers of the model; the last one again and again */
+    struct node_answer answers[TURNS * 16];
+    size_t answers_nr;
+    struct node_effect made[EFFECTS];
+    size_t made_nr;
+    struct node_result end;
+    unsigned asked; /* requests that were made */
+};
+
+static void enter(struct play *p, const char *config, int done) {
+    static struct wf_node def;
+    static struct workflow wf;
+    static struct node_state state;
+    static struct run_state run;
+    def = (struct wf_node){.id = STR("n"), .agent = STR("{\"agentId\":\"core.test.one\"}")};
+    wf = (struct workflow){.nodes = &def, .nodes_nr = 1};
+    state = (struct node_state){.status = NODE_RUNNING};
+    run = (struct run_state){.wf = &wf, .nodes = &state};
+    struct node_call call = {.a = a,
+                             .run = &run,
+                             .def = &def,
+                             .config = str_c(config),
+                             .inputs = STR("{}"),
+                             .effects_done = done,
+                             .answers = p->answers,
+                             .answers_nr = p->answers_nr,
+                             .type_ctx = models};
+    p->end = (struct node_result){0};
+    exec_agent(&call, &p->end);
+}
+
+static void keep(struct play *p) {
+    for (size_t i = 0; i < p->end.effects_nr; i++) {
+        cr_assert_lt(p->made_nr, (size_t)EFFECTS);
+        p->made[p->made_nr++] = p->end.effects[i];
+    }
+}
+
+/* One entry after each answer, as the engine does. */
+static void play(struct play *p, const char *config) {
+    for (int n = 0; n < ENTRIES; n++) {
+        enter(p, config, (int)p->made_nr);
+        keep(p);
+        if (p->end.outcome != NODE_OUT_CALL) return;
+        size_t turn = p->end.request_ordinal;
+        while (turn > 0 && (turn >= TURNS || !p->says[turn])) turn--;
+        p->answers[p->answers_nr++] = (struct node_answer){.ordinal = p->end.request_ordinal,
+                                                           .status = 200,
+                                                           .duration_ms = 7,
+                                                           .body = str_c(p->says[turn])};
+        p->asked++;
+    }
+    cr_assert_fail("no end");
+}
+
+static struct str member(const struct play *p, size_t i, const char *key) {
+    return i < p->made_nr ? json_get(p->made[i].value, key) : STR_NONE;
+}
+
+#define KEEP "\"tools\":[{\"name\":\"keep\",\"node\":{\"typeId\":\"core.identity\"}}]"
+
+Test(agent_loop, many_entries_and_one_do_the_same /* AGT-25, AGT-27 */) {
+    const char *config = "{\"prompt\":\"p\"," KEEP "}";
+    struct play p = {.says = {WANTS("first", CALLS("1", "keep", "{\\\"n\\\":1}")),
+                              WANTS("", CALLS("2", "keep", "{}") "," CALLS("", "none", "{}")),
+                              SAYS("end")}};
+    play(&p, config);
+    cr_assert_eq(p.end.outcome, NODE_OUT_DONE, STR_FMT, STR_ARG(p.end.error_message));
+    cr_expect(str_eqc(json_get(p.end.outputs, "text"), "\"end\""));
+    cr_expect(str_eqc(json_get(p.end.outputs, "turns"), "3"));
+    cr_expect_eq(p.asked, 3u);
+    static const enum node_effect_kind WANT[] = {
+        EFFECT_CHUNK,         EFFECT_REASONED,    EFFECT_TOOL_CALLED,   EFFECT_TOOL_RETURNED,
+        EFFECT_CHUNK,         EFFECT_TOOL_CALLED, EFFECT_TOOL_RETURNED, EFFECT_TOOL_CALLED,
+        EFFECT_TOOL_RETURNED, EFFECT_CHUNK};
+    cr_assert_eq(p.made_nr, sizeof WANT / sizeof *WANT);
+    for (size_t i = 0; i < p.made_nr; i++) cr_expect_eq(p.made[i].kind, WANT[i], "effect %zu", i);
+    cr_expect(str_eq(member(&p, 2, "callId"), member(&p, 3, "callId")));
+    cr_expect_not(str_eq(member(&p, 2, "callId"), member(&p, 5, "callId")));
+    cr_expect(str_eqc(member(&p, 3, "outcome"), "{\"n\":1}"));
+    cr_expect(str_eqc(json_get(member(&p, 8, "error"), "code"), "\"tool_not_allowed\""));
+    for (size_t done = 0; done <= p.made_nr; done++) { /* cut anywhere */
+        enter(&p, config, (int)done);
+        cr_expect_eq(p.end.outcome, NODE_OUT_DONE);
+        cr_assert_eq(p.end.effects_nr, p.made_nr - done);
+        for (size_t i = 0; i < p.end.effects_nr; i++)
+            cr_expect(str_eq(p.end.effects[i].value, p.made[done + i].value), "%zu of %zu", i,
+                      done);
+    }
+}
+
+Test(agent_loop, each_bound_has_a_code_of_its_own) {
+    static const struct {
+        const char *more, *code;
+        unsigned asked;
+    } CASES[] = {
+        {"\"maxTurns\":1", "agent_turns_exceeded", 1},
+        {"\"maxTurns\":5", "agent_turns_exceeded", 5},
+        {"\"maxToolCalls\":0", "agent_tool_calls_exceeded", 1},
+        {"\"maxTotalTokens\":15", "agent_tokens_exceeded", 1},
+        {"\"maxTotalTokens\":16", "agent_tokens_exceeded", 2},
+        {"\"maxCostUsd\":30", "agent_cost_exceeded", 2},
+        {"\"maxWorkMs\":14", "agent_time_exceeded", 2},
+        {"\"maxWorkMs\":15", "agent_time_exceeded", 3},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct play p = {.says = {WANTS("", CALLS("1", "keep", "{}"))}};
+        struct str config = arena_printf(a, "{\"prompt\":\"p\"," KEEP ",%s}", CASES[i].more);
+        play(&p, arena_cstr(a, config));
+        cr_expect(str_eqc(p.end.error_code, CASES[i].code), "%s: " STR_FMT, CASES[i].more,
+                  STR_ARG(p.end.error_code));
+        cr_expect_eq(p.asked, CASES[i].asked, "%s: %u turns", CASES[i].more, p.asked);
+        cr_expect_not(p.end.retryable);
+    }
+}
+
+/* A request never asks for more than the bounds leave. */
+Test(agent_loop, the_last_turn_gets_what_is_left) {
+    struct play p = {.says = {WANTS("", CALLS("1", "keep", "{}")), SAYS("end")}};
+    const char *config = "{\"prompt\":\"p\",\"maxTotalTokens\":40,\"maxWorkMs\":1000," KEEP "}";
+    enter(&p, config, 0);
+    cr_expect(str_eqc(json_get(p.end.request.body, "max_tokens"), "40"));
+    cr_expect_eq(p.end.request.timeout_ms, 1000);
+    p.answers[p.answers_nr++] = (struct node_answer){
+        .ordinal = 0, .status = 200, .duration_ms = 900, .body = str_c(p.says[0])};
+    enter(&p, config, 0);
+    cr_expect_eq(p.end.request_ordinal, 1u);
+    cr_expect(str_eqc(json_get(p.end.request.body, "max_tokens"), "25"));
+    cr_expect_eq(p.end.request.timeout_ms, 100);
+}
+
+Test(agent_loop, nothing_that_is_not_allowed_is_offered_or_called /* AGT-9 */) {
+    static const char *const LISTS[] = {"[]", "[\"openwop:core.noop\"]", "[\"core.identity\"]",
+                                        "[\"OPENWOP:CORE.IDENTITY\"]"};
+    for (size_t i = 0; i < sizeof LISTS / sizeof *LISTS; i++) {
+        struct play p = {.says = {WANTS("", CALLS("1", "keep", "{}")), SAYS("end")}};
+        struct str config =
+            arena_printf(a, "{\"prompt\":\"p\"," KEEP ",\"toolAllowlist\":%s}", LISTS[i]);
+        enter(&p, arena_cstr(a, config), 0);
+        cr_expect_eq(json_get(p.end.request.body, "tools").n, 0u, "%s", LISTS[i]);
+        p.made_nr = 0;
+        play(&p, arena_cstr(a, config));
+        cr_expect_eq(p.end.outcome, NODE_OUT_DONE);
+        cr_expect(str_eqc(json_get(member(&p, 2, "error"), "code"), "\"tool_not_allowed\""), "%s",
+                  LISTS[i]);
+    }
+}
+
+Test(agent_loop, an_answer_that_does_not_fit_is_sent_back) {
+    const char *config = "{\"prompt\":\"p\",\"schemaRounds\":1,\"outputSchema\":{\"type\":"
+                         "\"object\",\"required\":[\"n\"]}}";
+    struct play good = {.says = {SAYS("{}"), SAYS("{\\\"n\\\":1}")}}, bad = {.says = {SAYS("[]")}};
+    play(&good, config);
+    cr_expect(str_eqc(json_get(good.end.outputs, "output"), "{\"n\":1}"));
+    cr_expect_eq(good.made[1].kind, EFFECT_LOG);
+    cr_expect_eq(good.made[good.made_nr - 1].kind, EFFECT_DECIDED);
+    play(&bad, config);
+    cr_expect(str_eqc(bad.end.error_code, "agent_output_invalid"));
+    cr_expect_eq(bad.asked, 2u);
+}
+
+/* A bound that nobody can measure is not one that is kept. */
+Test(agent_loop, a_bound_that_cannot_be_measured_is_said) {
+    struct play p = {
+        .says = {
+            "{\"model\":\"x\",\"choices\":[{\"message\":{\"content\":\"\",\"tool_calls\":[" CALLS(
+                "1", "keep", "{}") "]}}]}"}};
+    play(&p, "{\"prompt\":\"p\",\"maxTotalTokens\":100," KEEP "}");
+    cr_expect(str_eqc(p.end.error_code, "agent_usage_unknown"));
+    cr_expect_eq(p.asked, 1u);
+}
+
+/* However a configuration is cut or bent, it is judged in bounds. */
+Test(agent_loop, bent_configurations_are_judged) {
+    static const char GOOD[] =
+        "{\"prompt\":\"p\",\"tools\":[{\"mcp\":{\"tool\":\"t\",\"server\":\"s\",\"timeoutMs\":5}},"
+        "{\"ask\":{}},{\"name\":\"k\",\"node\":{\"typeId\":\"core.setVariable\",\"config\":{"
+        "\"name\":\"v\"}}}],\"toolAllowlist\":[\"mcp:t\"],\"maxCostUsd\":1.5,\"outputSchema\":{"
+        "\"type\":\"object\"}}";
+    cr_expect_null(nodes_config_wrong(STR("vendor.wopr.agent"), STR(GOOD)));
+    size_t odd = 0;
+    for (size_t i = 0; i < sizeof GOOD - 1; i++)
+        for (size_t k = 0; k < 6; k++) {
+            char bent[sizeof GOOD];
+            memcpy(bent, GOOD, sizeof GOOD);
+            bent[i] = "\"{[09\\"[k];
+            struct str s = str_n(bent, sizeof GOOD - 1);
+            if (json_check(s, &JSON_LIMITS_DEFAULT, NULL) != 0) continue; /* nobody stores it */
+            odd += nodes_config_wrong(STR("vendor.wopr.agent"), s) != NULL;
+        }
+    cr_expect_gt(odd, 0u);
+}
