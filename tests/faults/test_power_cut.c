@@ -3,6 +3,7 @@
  * WOPR_CUTS: how many per disk (default 90, three disks); WOPR_FAULT_SEED: another story.
  */
 #include "faults/world.h"
+#include "store/leases.h"
 #include "store/runs.h"
 #include "store/sqlite/sqlite.h"
 
@@ -96,6 +97,13 @@ static void checkpoint(void) {
     sqlite3_close(db);
 }
 
+/* A commit that does not wait for the disk, between two that do. */
+static void beat(void) {
+    int64_t renewed;
+    int rc = store_lease_renew(W.store, STR("holder"), INT64_MAX / 2, &renewed, &W.err);
+    cr_assert(rc == 0 || power_is_cut(), "%s: %s", wopr_err_name(rc), W.err.message);
+}
+
 /* Open, or begin; false when the power went meanwhile. */
 static bool begin(void) {
     int rc = world_open();
@@ -116,6 +124,7 @@ static bool work(void) {
             all_down();
             if (!begin()) return true;
         }
+        if (what % 3 == 2) beat();
         if (!power_is_cut() && !batch()) return false;
     }
     return power_is_cut();
