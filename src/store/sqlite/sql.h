@@ -25,7 +25,7 @@ enum {
     STORE_WAL_LONG_PAGES = 3 * 4096,   /* or for more, if that restarts the WAL */
     STORE_WAL_MUST_PAGES = 8 * 4096,   /* none was made: store_apply makes one itself */
     STORE_WAL_KEEP_BYTES = 64 << 20,   /* journal_size_limit */
-    STORE_READER_CACHE_KB = 1024,
+    STORE_READER_CACHE_KB = 4096, /* taken as it is needed */
     STORE_WRITER_CACHE_KB = 16384,
     STORE_HOLDER_MAX = 256,  /* bytes of a holder's name */
     STORE_MOVES_KEPT = 4096, /* rows of peer_moves; a host further behind examines all runs */
@@ -172,7 +172,9 @@ MUST_CHECK int migrate(struct conn *c, bool may_write, struct wopr_error *err);
 MUST_CHECK int migrate_bare(sqlite3 *db, struct wopr_error *err);
 
 /* --- alloc.c --- */
-void sqlite_setup(void); /* once per process: our allocator, no memory statistics */
+void sqlite_setup(void); /* once per process: our allocator and mutexes, no memory statistics */
+/* --- mutex.c --- */
+void sqlite_mutex_setup(void); /* before SQLite runs; refused silently when it runs already */
 
 /* --- holders.c --- */
 /* Inside a write transaction: the number of a holder, whose leases then last until until_ms or

@@ -157,9 +157,12 @@ static int options_render(struct jw *w, const struct run_view *v, struct wopr_er
 }
 
 static void version_render(struct jw *w, const struct run_head *h) {
-    char text[16];
-    snprintf(text, sizeof text, "%d", h->shown_engine_version);
-    jw_kstrz(w, "engineVersion", text); /* a string here (VER-12) */
+    char text[16], *at = text + sizeof text;
+    unsigned rest = h->shown_engine_version > 0 ? (unsigned)h->shown_engine_version : 0;
+    do *--at = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    /* A string here (VER-12); printf would be the most expensive part of a small snapshot. */
+    jw_kstr(w, "engineVersion", str_n(at, (size_t)(text + sizeof text - at)));
     jw_kint(w, "eventLogSchemaVersion", h->era > 0 ? h->era : EVENT_LOG_SCHEMA_VERSION);
 }
 
