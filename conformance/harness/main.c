@@ -122,8 +122,12 @@ static unsigned summary(void) {
     return total[FAILED] + unknown;
 }
 
-/* Two hosts of our own: the second has a request limit low enough to be reached. */
-static bool start_own(struct host *main_host, struct host *limited) {
+/* Hosts of our own.  LIMITED has a request limit low enough to be reached; PLAIN lacks what can be
+ * switched off, for scenarios about hosts that lack it. */
+enum { MAIN, LIMITED, PLAIN, HOSTS_NR };
+
+static bool start_own(struct host own[HOSTS_NR]) {
+    static const char *const plain[] = {"--conversations=false", NULL};
     static const char *const low[] = {"--address-rate",
                                       "5",
                                       "--address-burst",
@@ -149,11 +153,13 @@ static bool start_own(struct host *main_host, struct host *limited) {
                                   "--tenant", /* that of the public redaction */
                                   "conformance-tenant",
                                   NULL};
-    if (!host_start(main_host, WOPR_PROGRAM, traced)) return false;
-    if (!host_start(limited, WOPR_PROGRAM, low)) return false;
-    setenv("OPENWOP_BASE_URL", main_host->base, 1);
+    if (!host_start(&own[MAIN], WOPR_PROGRAM, traced)) return false;
+    if (!host_start(&own[LIMITED], WOPR_PROGRAM, low)) return false;
+    if (!host_start(&own[PLAIN], WOPR_PROGRAM, plain)) return false;
+    setenv("OPENWOP_BASE_URL", own[MAIN].base, 1);
     setenv("OPENWOP_API_KEY", HOST_KEY, 1);
-    setenv("OPENWOP_LIMITED_BASE_URL", limited->base, 1);
+    setenv("OPENWOP_LIMITED_BASE_URL", own[LIMITED].base, 1);
+    setenv("OPENWOP_PLAIN_BASE_URL", own[PLAIN].base, 1);
     setenv("OPENWOP_STALE_CLAIM_PROGRAM", WOPR_PROGRAM, 1);
     return true;
 }
@@ -210,7 +216,7 @@ static bool start_fakes(struct doors *d, bool mine) {
 static int run_tests(struct criterion_test_set *tests) {
     const char *base = getenv("OPENWOP_BASE_URL"), *key = getenv("OPENWOP_API_KEY");
     const char *file = getenv("OPENWOP_CONFORMANCE_RESULTS");
-    struct host own = {0}, limited = {0};
+    struct host own[HOSTS_NR] = {0};
     struct doors collector = {.pid = 0}, fakes = {.pid = 0};
     bool mine = base == NULL || *base == '\0', ended_well = true;
     bool ready = start_collector(&collector, mine) && start_fakes(&fakes, mine);
@@ -218,8 +224,8 @@ static int run_tests(struct criterion_test_set *tests) {
         fputs("conformance: OPENWOP_BASE_URL is set, OPENWOP_API_KEY is not\n", stderr);
         ready = false;
     }
-    if (ready && mine && !start_own(&own, &limited)) {
-        host_stop(&own);
+    if (ready && mine && !start_own(own)) {
+        for (int i = 0; i < HOSTS_NR; i++) host_stop(&own[i]);
         ready = false;
     }
     if (!ready) {
@@ -229,8 +235,7 @@ static int run_tests(struct criterion_test_set *tests) {
     }
     criterion_run_all_tests(tests);
     if (mine) {
-        int first = host_stop(&own), second = host_stop(&limited);
-        ended_well = first == 0 && second == 0;
+        for (int i = 0; i < HOSTS_NR; i++) ended_well = host_stop(&own[i]) == 0 && ended_well;
     }
     doors_stop(&collector);
     doors_stop(&fakes);

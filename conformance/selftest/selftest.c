@@ -48,6 +48,7 @@ static bool run_suite(int port, const char *results, const char *log) {
         setenv("OPENWOP_API_KEY", "hk_test_selftest_0123456789", 1);
         setenv("OPENWOP_CONFORMANCE_RESULTS", results, 1);
         unsetenv("OPENWOP_LIMITED_BASE_URL");
+        unsetenv("OPENWOP_PLAIN_BASE_URL");
         unsetenv("OPENWOP_CONFORMANCE_SCHEMAS");
         execl(WOPR_CONFORMANCE, "wopr-conformance", "--jobs", "2", (char *)NULL);
         _exit(127);

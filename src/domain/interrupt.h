@@ -58,6 +58,7 @@ struct intr_question {
     struct str payload; /* raw, as requested */
     enum intr_kind kind;
     struct str principal;
+    bool host;         /* it answers its own question (CONV-19) */
     bool may_delegate; /* the caller may speak for others: voter, decidedBy (INT-23, INT-30) */
     int64_t now_ms;
 };

@@ -5,6 +5,7 @@
 #include "codec/ident.h"
 #include "codec/jobj.h"
 #include "codec/schema.h"
+#include "domain/conversation.h"
 #include "domain/interrupt_int.h"
 
 #include <stdio.h>
@@ -335,8 +336,7 @@ int intr_answer_check(const struct intr_question *q, struct str resume_value, st
         rc = external_read(&k);
         break;
     case INTR_CONVERSATION_EXCHANGE:
-        schema = json_get(k.data, "outcomeSchema");
-        if (schema.n > 0) rc = schema_check(&k, schema, resume_value, "");
+        rc = conversation_answer(q, resume_value, a, &out->value, k.err);
         break;
     default:
         break;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "codec/jobj.h"
+#include "domain/conversation.h"
 #include "domain/due_tree.h"
 #include "domain/sched_int.h"
 #include "domain/state_internal.h"
@@ -151,6 +152,7 @@ void run_state_free(struct run_state *s) {
         text_clear(&s->nodes[i].error);
         text_clear(&s->nodes[i].clear);
         text_clear(&s->nodes[i].orch.decision);
+        conversation_free(s->nodes[i].conversation);
     }
     mem_free(s->nodes);
     state_vars_free(s);

@@ -156,7 +156,8 @@ struct node_state {
         int64_t seq;          /* dispatcher: of the decision that it acts on, 0 = none */
         struct text decision; /* that decision, raw */
     } orch;
-    struct sched_node sched; /* of sched*.c; the fold leaves it alone */
+    struct conversation *conversation; /* that this activation opened, or NULL (conversation.h) */
+    struct sched_node sched;           /* of sched*.c; the fold leaves it alone */
 };
 /* The outputs as nodes of the run read them. */
 static inline struct str node_outputs_clear(const struct node_state *n) {

@@ -34,6 +34,9 @@ int fold_cap_breached(struct fold *f);
 int fold_orchestrator_decided(struct fold *f);
 int orch_node_started(struct fold *f, bool again); /* again: another attempt */
 void orch_node_completed(struct fold *f);
+int fold_conversation_opened(struct fold *f);
+int fold_conversation_exchanged(struct fold *f);
+int fold_conversation_closed(struct fold *f);
 void state_pins_free(struct run_state *s);
 const char *state_pins_broken(const struct run_state *s); /* V1 */
 int fold_node_started(struct fold *f);

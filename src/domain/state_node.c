@@ -3,6 +3,7 @@
  * that assigns the status of a node; it keeps the counters that the scheduler reads.
  */
 #include "codec/json.h"
+#include "domain/conversation.h"
 #include "domain/cost.h"
 #include "domain/due_tree.h"
 #include "domain/sched_int.h"
@@ -96,6 +97,8 @@ int fold_node_started(struct fold *f) {
     n->completed_ms = 0;
     n->chunks = n->effects = n->pieces = 0;
     n->recorded = false;
+    conversation_free(n->conversation);
+    n->conversation = NULL;
     n->started_seq = f->event->seq;
     outputs_clear(f->run, n);
     state_text_clear(f->run, &n->error);

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "domain/interrupt.h"
+#include "domain/conversation.h"
 #include "domain/sched_int.h"
 #include "domain/state_internal.h"
 
@@ -18,7 +18,8 @@
  * test_state_save finds members that padding hides from this check. */
 #if UINTPTR_MAX == UINT64_MAX
 _Static_assert(sizeof(struct run_state) == 1032, "struct run_state: walk the new member");
-_Static_assert(sizeof(struct node_state) == 384, "struct node_state: walk the new member");
+_Static_assert(sizeof(struct node_state) == 392, "struct node_state: walk the new member");
+_Static_assert(sizeof(struct conversation) == 56, "struct conversation: walk the new member");
 _Static_assert(sizeof(struct sched_node) == 184, "struct sched_node: walk the new member");
 _Static_assert(sizeof(struct chan_state) == 104, "struct chan_state: walk the new member");
 _Static_assert(sizeof(struct chan_entry) == 48, "struct chan_entry: walk the new member");
@@ -167,6 +168,25 @@ static void sched_node_walk(struct image *m, struct sched_node *n) {
     for (int r = 0; r < RULE_NR; r++) tally_walk(m, &n->in[r]);
 }
 
+static void conversation_walk(struct image *m, struct node_state *n) {
+    bool there = n->conversation != NULL;
+    WALK_BOOL(m, there);
+    if (!there || m->rc != 0) return;
+    if (m->reads && !n->conversation) n->conversation = MEM_NEW(struct conversation);
+    struct conversation *c = n->conversation;
+    if (!c) {
+        image_fail(m, WOPR_E_NO_MEMORY);
+        return;
+    }
+    text_walk(m, &c->id);
+    WALK_COUNT(m, c->opened_seq);
+    WALK_NUMBER(m, c->opened_ms);
+    WALK_COUNT(m, c->seq);
+    WALK(m, c->turns, 1, INT32_MAX);
+    WALK_COUNT32(m, c->effects);
+    WALK_BOOL(m, c->closed);
+}
+
 /* Not saved: queued follows from the heaps, dirty is no part of the fold. */
 static void node_walk(struct image *m, struct node_state *n) {
     sched_node_walk(m, &n->sched);
@@ -196,6 +216,7 @@ static void node_walk(struct image *m, struct node_state *n) {
     WALK_COUNT(m, n->orch.mark);
     WALK_COUNT(m, n->orch.seq);
     text_walk(m, &n->orch.decision);
+    conversation_walk(m, n);
 }
 
 /* Heaps of nodes: check their order and the phase of their nodes, on which other code relies. */

@@ -12,7 +12,8 @@ enum {
     PARENT = NODE_IS_PARENT,
     LOOP = NODE_IS_LOOP,
     DECLARING = NODE_IS_DECLARING,
-    AGENT = NODE_IS_AGENT
+    AGENT = NODE_IS_AGENT,
+    CONVERSATION = NODE_IS_CONVERSATION
 };
 static const struct {
     struct str type_id;

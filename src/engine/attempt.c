@@ -12,6 +12,7 @@
 #include "domain/options.h"
 #include "engine/agents.h"
 #include "engine/bounds.h"
+#include "engine/conversation.h"
 #include "engine/credential.h"
 #include "engine/effects.h"
 #include "engine/invoke.h"
@@ -119,7 +120,8 @@ void attempt_apply(struct step *st, int node, const struct node_result *r) {
     secret_look(st);
     const struct node_type *type = task_type_of(st, node);
     bool partly = type && (type->flags & NODE_PARTLY) != 0;
-    for (size_t i = 0; i < r->effects_nr && !step_lost(st); i++) {
+    size_t after = r->outcome == NODE_OUT_SUSPEND ? r->effects_after : 0;
+    for (size_t i = 0; i + after < r->effects_nr && !step_lost(st); i++) {
         if (partly && !timeline_goes_on(st, node)) return;
         if (effect_apply(st, node, &r->effects[i], &f) != 0) {
             attempt_failed(st, node, &f);
@@ -136,7 +138,9 @@ void attempt_apply(struct step *st, int node, const struct node_result *r) {
         result_failed(st, node, r);
         break;
     default: /* a row of wait_table.c */
-        waits_claim(st, node, r);
+        if (after > 0) conversation_claim(st, node, r);
+        else waits_claim(st, node, r);
+        conversation_asked(st, node);
         break;
     }
 }

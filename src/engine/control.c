@@ -9,6 +9,7 @@
 #include "engine/bounds.h"
 #include "engine/cascade.h"
 #include "engine/command.h"
+#include "engine/conversation.h"
 #include "engine/outcome.h"
 #include "engine/resolve.h"
 #include "engine/secret.h"
@@ -36,6 +37,7 @@ static void run_cancel(struct step *st, struct engine_cmd *cmd) {
         st->awaits_children = true;
         return;
     }
+    conversations_cancel(st);
     run_end_cancelled(st, cmd->control.reason, cmd->principal);
     control_attach(st, cmd, RUN_CANCELLED);
 }

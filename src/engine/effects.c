@@ -8,6 +8,7 @@
 #include "domain/interrupt.h"
 #include "engine/agents.h"
 #include "engine/bounds.h"
+#include "engine/conversation.h"
 #include "engine/secret.h"
 
 #define ARTIFACT_ID_SHOWN_MAX 200 /* bytes, in an error */
@@ -296,6 +297,9 @@ static const struct {
     [EFFECT_HANDOFF] = {agent_effect, PART_JSON, PART_JSON_OR_NONE},
     [EFFECT_DECIDED] = {agent_effect, PART_JSON, PART_JSON_OR_NONE},
     [EFFECT_ORCHESTRATED] = {agent_effect, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_CONVERSATION_OPENED] = {conversation_effect, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_CONVERSATION_EXCHANGED] = {conversation_effect, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_CONVERSATION_CLOSED] = {conversation_effect, PART_JSON, PART_JSON_OR_NONE},
 };
 
 /* Executors of embedding programs return foreign bytes. */

@@ -216,7 +216,7 @@ void fork_group(struct step *st, enum ev_kind cut, int node) {
     const struct event *e;
     bool suspends = false;
     while (!step_lost(st) && (e = group_next(&g)) != NULL) {
-        suspends = e->kind == EV_NODE_SUSPENDED;
+        suspends = suspends || e->kind == EV_NODE_SUSPENDED;
         if (e->kind == EV_NODE_FAILED) suspend_timed_out_emitted(st, node, f->from_seq - 1);
         else event_reemit(st, e, node);
     }

@@ -37,7 +37,11 @@ enum node_effect_kind {
     EFFECT_TOOL_RETURNED, /* after its call, in this or an earlier entry (AGT-25) */
     EFFECT_HANDOFF,       /* name: the id of the agent that goes on */
     EFFECT_DECIDED,
-    EFFECT_ORCHESTRATED /* value: the decision of a supervisor (ORCH-3) */
+    EFFECT_ORCHESTRATED, /* value: the decision of a supervisor (ORCH-3) */
+    /* Of conversations (CONV-6); value: the payload of the event. */
+    EFFECT_CONVERSATION_OPENED,
+    EFFECT_CONVERSATION_EXCHANGED,
+    EFFECT_CONVERSATION_CLOSED
 };
 struct node_effect {
     enum node_effect_kind kind;
@@ -138,7 +142,7 @@ struct node_answer {
  * (INT-2). */
 struct node_prompt {
     const char *kind;         /* "approval", "clarification", "external-event", "custom",
-                                 "low-confidence" */
+                                 "low-confidence", "conversation.exchange" */
     struct str data;          /* raw object, by kind */
     struct str resume_schema; /* raw object or empty */
     int64_t timeout_ms;       /* 0 = none */
@@ -210,6 +214,7 @@ struct node_result {
     unsigned prompt_ordinal;
     struct node_effect *effects;
     size_t effects_nr, effects_cap;
+    size_t effects_after; /* SUSPEND: so many, the last ones, follow the question (CONV-14) */
     struct node_decision decision;
     bool continues; /* effects begin at call->effects_done.  Otherwise an executor that is entered
                      * again from the start returns all of them, and those already in the log are

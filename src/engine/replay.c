@@ -15,6 +15,7 @@
 #include "codec/jobj.h"
 #include "domain/compare.h"
 #include "engine/attempt.h"
+#include "engine/conversation.h"
 #include "engine/fork_info.h"
 #include "engine/fork_wait.h"
 #include "engine/invoke.h"
@@ -312,7 +313,8 @@ static bool source_cancelled(struct step *st, const struct event *g) {
     bool cascade = g->kind == EV_NODE_CANCELLED && (str_eq(reason, STR("\"upstream-failure\"")) ||
                                                     str_eq(reason, STR("\"terminated\"")) ||
                                                     str_eq(reason, STR("\"run-timeout\"")));
-    if ((g->kind != EV_NODE_CANCELLED && g->kind != EV_RUN_CANCELLED) || cascade) return false;
+    bool cancels = g->kind == EV_NODE_CANCELLED || g->kind == EV_RUN_CANCELLED;
+    if ((!cancels && !conversation_cancelled(g)) || cascade) return false;
     int rc = store_events(st->engine->store, f->source_run_no, f->base_seq - 1, 1,
                           REPLAY_PAGE_BYTES, st->scratch, &last, &err);
     if (rc != 0) {
@@ -322,6 +324,7 @@ static bool source_cancelled(struct step *st, const struct event *g) {
     if (last.n == 0 || last.v[0].kind != EV_RUN_CANCELLED || !cancels_end(st, g))
         return replay_repeats_cancel(st, g);
     if (step_lost(st)) return true;
+    conversations_cancel(st);
     run_end_cancelled(st, json_string(json_get(last.v[0].payload, "reason"), st->scratch),
                       json_string(json_get(last.v[0].payload, "cancelledBy"), st->scratch));
     return true;

@@ -7,7 +7,8 @@
 
 #include "codec/jobj.h"
 #include "codec/json.h"
-#include "domain/interrupt.h"
+#include "domain/conversation.h"
+#include "domain/traits.h"
 #include "engine/bounds.h"
 #include "engine/command.h"
 #include "engine/effects.h"
@@ -17,18 +18,29 @@
 #include "engine/timers.h"
 #include "store/interrupts.h"
 
+#define CONVERSATION_IS_CLOSED "the conversation is closed; a new run begins a new one"
+
+/* cmd NULL: of an answer by the host. */
 static void resolve_refuse(struct step *st, struct engine_cmd *cmd, int rc, const char *why) {
+    if (!cmd) {
+        plan_fail(st->plan, rc, why);
+        return;
+    }
     cmd->result.rc = wopr_error_set(&cmd->result.err, rc, "%s", why);
     cmd_settle(st->engine, cmd);
 }
 
-static void resolve_attach(struct step *st, struct engine_cmd *cmd, const struct intr_state *i) {
+static void result_of(struct step *st, struct engine_cmd *cmd, const struct intr_state *i) {
     cmd->result =
         (struct engine_result){.run_id = cmd->run_id,
                                .status = st->state->status,
                                .at_ms = st->now_ms,
                                .interrupt_id = arena_str(cmd->arena, text_str(&i->id)),
                                .node_id = arena_str(cmd->arena, st->state->wf->nodes[i->node].id)};
+}
+
+static void resolve_attach(struct step *st, struct engine_cmd *cmd, const struct intr_state *i) {
+    result_of(st, cmd, i);
     cmd_attach(cmd, st->plan);
     st->cmd = cmd;
 }
@@ -84,6 +96,11 @@ void resolve_settled(struct engine *e, struct engine_cmd *cmd, int64_t run_no, s
         res->status = last->run_status;
         res->interrupt_id = arena_str(cmd->arena, last->interrupt_id);
         res->node_id = arena_str(cmd->arena, last->node_id);
+        return;
+    }
+    if (str_eqc(last->kind, "conversation.exchange") && run_status_final(last->run_status)) {
+        res->rc = wopr_error_at(&res->err, WOPR_E_VALIDATION, "/resumeValue", "%s",
+                                CONVERSATION_IS_CLOSED);
         return;
     }
     res->rc = closed_code(last);
@@ -186,7 +203,7 @@ static void resolve_finish(struct step *st, struct engine_cmd *cmd, struct intr_
         plan_fail(st->plan, WOPR_E_INTERNAL, "a node cannot be resumed");
     plan_interrupt(st->plan, &row);
     step_timer_clear(st, TIMER_INTERRUPT, i->node);
-    resolve_attach(st, cmd, i);
+    if (cmd) resolve_attach(st, cmd, i);
 }
 
 /* The answer of a completed quorum: who decided, and what.  An edit that completes it is part of
@@ -211,6 +228,44 @@ static void quorum_answer(struct step *st, const struct intr_state *i, struct in
     jw_kint(&o.w, "accepts", yes);
     jw_kint(&o.w, "rejects", no);
     ans->value = jobj_end(&o, st->scratch);
+}
+
+void resolve_by_host(struct step *st, struct intr_state *i, struct str value) {
+    const struct intr_question q = {.payload = text_str(&i->payload),
+                                    .kind = (enum intr_kind)i->kind,
+                                    .principal = STR("host"),
+                                    .host = true,
+                                    .now_ms = st->now_ms};
+    struct intr_answer ans;
+    struct wopr_error err = {0};
+    int rc = intr_answer_check(&q, value, st->scratch, &ans, &err);
+    if (rc != 0) plan_fail(st->plan, rc, "the host cannot answer its own question");
+    else resolve_finish(st, NULL, i, &ans);
+}
+
+/* --- conversations --- */
+
+/* CONV-11: a turn that is there already, by the id that its sender gave it, is no second one. */
+static const struct intr_state *turn_known(const struct step *st, const struct intr_state *i,
+                                           const struct engine_cmd *cmd, struct str answer) {
+    const struct run_state *s = st->state;
+    struct str given = conversation_message_id(cmd->resolve.value),
+               id = conversation_message_id(answer);
+    if (i->kind != INTR_CONVERSATION_EXCHANGE || given.n == 0) return NULL;
+    for (const struct intr_state *x = s->interrupts.v; x < s->interrupts.v + s->interrupts.n; x++)
+        if (x->node == i->node && x->activation == i->activation && x->phase == INTR_RESOLVED &&
+            str_eq(conversation_message_id(text_str(&x->value)), id))
+            return x;
+    return NULL;
+}
+
+/* CONV-13: nothing is open, and the node has ended. */
+static bool conversation_over(const struct step *st, const struct engine_cmd *cmd) {
+    const struct run_state *s = st->state;
+    int node =
+        cmd->resolve.interrupt_id.n > 0 ? -1 : workflow_node_index(s->wf, cmd->resolve.node_id);
+    return node >= 0 && (s->wf->nodes[node].traits & NODE_IS_CONVERSATION) != 0 &&
+           (s->nodes[node].status == NODE_COMPLETED || s->nodes[node].status == NODE_FAILED);
 }
 
 static struct intr_state *interrupt_wanted(struct step *st, const struct engine_cmd *cmd) {
@@ -251,6 +306,10 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
     struct intr_state *i = interrupt_wanted(st, cmd);
     struct intr_answer ans;
     struct wopr_error *err = &cmd->result.err;
+    if (!i && conversation_over(st, cmd)) {
+        resolve_refuse(st, cmd, WOPR_E_VALIDATION, CONVERSATION_IS_CLOSED);
+        return;
+    }
     if (!i || st->state->nodes[i->node].status != NODE_SUSPENDED) {
         resolve_settled(st->engine, cmd, st->exec->run_no, st->scratch);
         cmd_settle(st->engine, cmd);
@@ -274,6 +333,12 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
                                     .now_ms = st->now_ms};
     cmd->result.rc = intr_answer_check(&q, cmd->resolve.value, st->scratch, &ans, err);
     if (cmd->result.rc != 0) {
+        cmd_settle(st->engine, cmd);
+        return;
+    }
+    const struct intr_state *same = turn_known(st, i, cmd, ans.value);
+    if (same) {
+        result_of(st, cmd, same);
         cmd_settle(st->engine, cmd);
         return;
     }

@@ -7,6 +7,7 @@
 #include "codec/json.h"
 #include "domain/interrupt.h"
 #include "engine/bounds.h"
+#include "engine/conversation.h"
 #include "engine/fork_info.h"
 #include "engine/outcome.h"
 #include "engine/timers.h"
@@ -102,7 +103,7 @@ static const char *ask_obstacle(const struct step *st, struct str key, const cha
 }
 
 static void suspend_begin(struct step *st, int node, const struct node_result *r) {
-    const struct node_prompt *q = &r->prompt;
+    const struct node_prompt asked = conversation_timed(st, node, &r->prompt), *q = &asked;
     struct arena *a = st->plan->arena;
     struct wopr_error err;
     enum intr_kind kind;
@@ -114,9 +115,9 @@ static void suspend_begin(struct step *st, int node, const struct node_result *r
     int rc = payload.n > 0 ? json_check(payload, &JSON_LIMITS_STORED, &err)
                            : wopr_error_set(&err, WOPR_E_TOO_BIG, "the interrupt is too large");
     if (rc == 0) rc = intr_payload_check(payload, st->scratch, &kind, &err);
-    if (rc == 0 && kind >= INTR_CONVERSATION_START && kind <= INTR_CONVERSATION_CLOSE)
+    if (rc == 0 && !conversation_may_ask(st, node, kind))
         rc = wopr_error_set(&err, WOPR_E_VALIDATION,
-                            "this host offers no conversations"); /* INT-6 */
+                            "this node holds no conversations"); /* INT-6, INT-50 */
     if (rc != 0) {
         ask_fail(st, node, "validation_error", arena_str(st->scratch, str_c(err.message)));
         return;
@@ -155,6 +156,10 @@ static void suspend_begin(struct step *st, int node, const struct node_result *r
 void suspend_timed_out(struct step *st, int node) {
     struct intr_state *i = run_state_intr_open(st->state, node);
     if (st->state->nodes[node].status != NODE_SUSPENDED || !i) return;
+    if (i->kind == INTR_CONVERSATION_EXCHANGE) { /* CONV-17 */
+        conversation_timed_out(st, node);
+        return;
+    }
     int64_t seq = st->state->next_seq;
     if (i->kind == INTR_APPROVAL) {
         const struct intr_answer timeout = {.action = STR("timeout")};
@@ -233,4 +238,5 @@ const struct wait_kind WAIT_ANSWER = {.name = "answer",
                                       .outcome = NODE_OUT_SUSPEND,
                                       .timer = TIMER_INTERRUPT,
                                       .claim = suspend_begin,
+                                      .enter = conversations_enter,
                                       .on_timer = suspend_timed_out};

@@ -186,7 +186,7 @@ static int ask_check(struct step *st, const struct task_says *s, struct wopr_err
         return wopr_error_at(err, WOPR_E_VALIDATION, "/data", "the question is too large");
     int rc = intr_payload_check(payload, st->scratch, &kind, err);
     if (rc == 0 && kind >= INTR_CONVERSATION_START && kind <= INTR_CONVERSATION_CLOSE)
-        rc = wopr_error_at(err, WOPR_E_VALIDATION, "/kind", "this host offers no conversations");
+        rc = wopr_error_at(err, WOPR_E_VALIDATION, "/kind", "a worker holds no conversations");
     return rc;
 }
 

@@ -150,9 +150,10 @@ static const char *ai_policy_code(struct host *h) {
 static int register_types(struct host *h, const struct node_type *extra, size_t extra_nr,
                           struct wopr_error *err) {
     h->types = node_registry_new();
+    unsigned without = h->cfg.host_conversations ? 0 : NODE_IS_CONVERSATION; /* CONV-2 */
     int rc = h->types == NULL ? wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory") : 0;
     if (rc == 0) rc = ai_file_read(h->cfg.host_ai_providers, &h->ai, err);
-    if (rc == 0) rc = nodes_register(h->types, conformance_asked(&h->cfg), h->ai, err);
+    if (rc == 0) rc = nodes_register(h->types, conformance_asked(&h->cfg), without, h->ai, err);
     for (size_t i = 0; rc == 0 && i < extra_nr; i++)
         rc = node_registry_add(h->types, &extra[i], err);
     if (rc == 0) rc = node_catalog_new(h->types, &h->catalog, err);
@@ -215,6 +216,9 @@ static bool asks_for_more(const struct host *h, const struct workflow *w) {
            json_get(metadata, "requiresWorkspaceAgent").p != NULL;
 }
 
+/* FIX-45: its scenario wants to see it refused. */
+#define REFUSED_WITHOUT_CONVERSATIONS "conformance-conversation-capability-negotiation"
+
 /* CAP-23, FIX-3: a fixture is advertised when every node type it uses is really executable here. */
 static int advertise_fixtures(struct host *h, struct wopr_error *err) {
     struct workflow_row_list rows;
@@ -229,6 +233,10 @@ static int advertise_fixtures(struct host *h, struct wopr_error *err) {
         if (rows.v[i].tenant.n > 0) continue;
         if (!str_starts(id, STR("conformance-")) && !str_starts(id, STR("openwop-smoke-")))
             continue;
+        if (str_eqc(id, REFUSED_WITHOUT_CONVERSATIONS)) {
+            if (!h->cfg.host_conversations) h->fixtures[n++] = arena_cstr(h->arena, id);
+            continue;
+        }
         if (workflow_compile(rows.v[i].text, &h->env, &w, NULL) != 0) continue;
         if (!asks_for_more(h, w) && !lacks_child(h, w)) h->fixtures[n++] = arena_cstr(h->arena, id);
         workflow_unref(w);
@@ -414,6 +422,7 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .audit_entries = h->cfg.host_audit_entries,
         .audit_s = h->cfg.host_audit_s,
         .traces = h->trace.on,
+        .conversations = h->cfg.host_conversations,
         .memory = node_registry_find(h->types, STR("vendor.wopr.recall")) != NULL,
         .memory_entry_max = h->cfg.memory_entry_bytes_max,
         .issuers = h->issuers,

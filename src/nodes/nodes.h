@@ -36,9 +36,10 @@ bool ai_providers_byok(const struct ai_providers *p, size_t i); /* runs bring cr
 /* The code of a denial by a policy (CAP-38); p NULL: there are no policies. */
 struct str ai_providers_policy_code(const struct ai_providers *p);
 
-/* The same with what the host gives its executors: ai, borrowed, or NULL. */
-MUST_CHECK int nodes_register(struct node_registry *r, bool conformance, struct ai_providers *ai,
-                              struct wopr_error *err);
+/* The same with what the host gives its executors (ai, borrowed, or NULL), and without the types
+ * that have one of these traits (domain/traits.h). */
+MUST_CHECK int nodes_register(struct node_registry *r, bool conformance, unsigned without,
+                              struct ai_providers *ai, struct wopr_error *err);
 
 /* For struct wf_env: what no run could do with this config (INT-6).  NULL = nothing. */
 const char *nodes_config_wrong(struct str type_id, struct str config);
@@ -70,6 +71,8 @@ const char *interrupt_config_wrong(struct str config);
 bool mcp_asked(const struct node_call *call);
 const char *mcp_config_wrong(struct str config);
 node_fn exec_mcp;
+/* conversation.c: that of core.conversationGate. */
+const char *conversation_config_wrong(struct str config);
 /* orchestrate.c: those of core.orchestrator.supervisor and core.dispatch. */
 const char *supervisor_config_wrong(struct str config);
 const char *dispatch_config_wrong(struct str config);

@@ -1,6 +1,6 @@
 /*
- * table.c: types.def as a registry, and as checks of configs.  A type without a row (conversation,
- * orchestrator) is refused with the workflow that uses it (NODE-3).
+ * table.c: types.def as a registry, and as checks of configs.  A type without a row is
+ * refused with the workflow that uses it (NODE-3).
  */
 #include "nodes/nodes.h"
 
@@ -50,11 +50,12 @@ bool nodes_any(const struct node_registry *r, unsigned traits) {
     return false;
 }
 
-int nodes_register(struct node_registry *r, bool conformance, struct ai_providers *ai,
-                   struct wopr_error *err) {
+int nodes_register(struct node_registry *r, bool conformance, unsigned without,
+                   struct ai_providers *ai, struct wopr_error *err) {
     for (size_t i = 0; i < TYPES_NR; i++) {
         struct node_type t = TYPES[i];
         if ((t.flags & NODE_CONFORMANCE) != 0 && !conformance) continue;
+        if (node_traits(str_c(t.type_id)) & without) continue;
         t.ctx = ai;
         int rc = node_registry_add(r, &t, err);
         if (rc != 0) return rc;
@@ -63,5 +64,5 @@ int nodes_register(struct node_registry *r, bool conformance, struct ai_provider
 }
 
 int nodes_register_core(struct node_registry *r, bool conformance, struct wopr_error *err) {
-    return nodes_register(r, conformance, NULL, err);
+    return nodes_register(r, conformance, 0, NULL, err);
 }

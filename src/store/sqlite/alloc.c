@@ -17,7 +17,7 @@ static void lib_shutdown(void *ctx) { (void)ctx; }
 static void alloc_setup(void) {
     static const sqlite3_mem_methods methods = {lib_malloc,  lib_free, lib_realloc,  lib_size,
                                                 lib_roundup, lib_init, lib_shutdown, NULL};
-    /* SQLite refuses all three once it runs, as in an embedding program that used it before: then it
+    /* SQLite refuses all three once it runs, as in an embedding program that used it: then it
      * keeps its own allocator and mutexes. */
     (void)sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);

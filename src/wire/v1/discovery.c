@@ -397,6 +397,11 @@ static void put_agents(const struct v1_config *c, struct jw *w) {
     jw_end_object(w);
 }
 
+static void put_conversations(const struct v1_config *c, struct jw *w) { /* CONV-1 */
+    jw_bool(w, c->conversations);
+}
+static bool has_conversations(const struct v1_config *c) { return c->conversations; }
+
 static void put_orchestrator(const struct v1_config *c, struct jw *w) { /* ORCH-1, ORCH-2 */
     (void)c;
     jw_object(w);
@@ -455,6 +460,7 @@ static const struct feature {
     {"webhooks", true, put_webhooks, has_webhooks},
     {"mcp", true, put_mcp, has_mcp},
     {"agents", true, put_agents, NULL},
+    {"conversationPrimitive", true, put_conversations, has_conversations},
     {"orchestrator", true, put_orchestrator, NULL},
     {"dispatch", true, put_dispatch, NULL},
     {"memory", true, put_memory, has_memory},

@@ -20,11 +20,14 @@
 #define IF_DONE(x) ",\"condition\":{\"type\":\"equals\",\"left\":\"output.done\",\"right\":" x "}"
 #define IF_REFINE                                                                                  \
     ",\"condition\":{\"type\":\"equals\",\"left\":\"output.action\",\"right\":\"refine\"}"
-#define SUB(of) NODE("s", "core.subWorkflow", "\"workflowId\":\"" of "\"", "")
-#define ASK     "\"questions\":[{\"id\":\"q\",\"question\":\"who?\"}]"
-#define ACCEPT  "{\"action\":\"accept\"}"
-#define REFINE  "{\"action\":\"refine\",\"refineFeedback\":{\"scope\":\"whole\"}}"
-#define NOOP(x) NODE(x, "core.noop", "", "")
+#define SUB(of)  NODE("s", "core.subWorkflow", "\"workflowId\":\"" of "\"", "")
+#define ASK      "\"questions\":[{\"id\":\"q\",\"question\":\"who?\"}]"
+#define ACCEPT   "{\"action\":\"accept\"}"
+#define REFINE   "{\"action\":\"refine\",\"refineFeedback\":{\"scope\":\"whole\"}}"
+#define NOOP(x)  NODE(x, "core.noop", "", "")
+#define TALKS    ",\"channels\":{\"conversation\":{\"reducer\":\"message\"}}"
+#define SAYS(x)  "{\"operation\":\"exchange\",\"turn\":{\"content\":\"" x "\"}}"
+#define HANGS_UP "{\"operation\":\"close\",\"outcome\":7}"
 #define WRITES                                                                                     \
     NODE("p", "core.channelWrite", "\"channelName\":\"c\",\"value\":1", "")                        \
     "," NODE("q", "core.channelWrite", "\"channelName\":\"c\",\"value\":2", "")
@@ -126,6 +129,38 @@ static const struct flow {
          NOOP("a") "," NODE("g", "core.approvalGate", "\"actions\":[\"accept\",\"refine\"]", ""),
      .edges = EDGE("e", "a", "g", "") "," EDGE("l", "g", "a", IF_REFINE),
      .answers = {REFINE, ACCEPT, ACCEPT}},
+    {.name = "a scripted conversation",
+     .nodes = NODE("g", "core.conversationGate", "\"mockAutoResume\":true,\"turnCount\":2", ""),
+     .more = TALKS,
+     .pairs = true},
+    {.name = "a conversation",
+     .nodes = NODE("g", "core.conversationGate", "", "") "," NOOP("n"),
+     .edges = EDGE("e", "g", "n", ""),
+     .more = TALKS,
+     .pairs = true,
+     .answers = {"\"one\"", SAYS("two"), HANGS_UP, HANGS_UP}},
+    {.name = "a conversation without a channel, beside others",
+     .nodes = NODE("g", "core.conversationGate", "\"turnCount\":1", "") "," NODE(
+         "d", "core.delay", "\"ms\":3", "") "," NODE("h", "core.conversationGate", "", ""),
+     .answers = {"\"one\"", HANGS_UP, HANGS_UP, HANGS_UP}},
+    {.name = "a conversation that nobody ends",
+     .nodes = NODE("g", "core.conversationGate", "\"timeoutMs\":20", ""),
+     .more = TALKS,
+     .pairs = true},
+    {.name = "a conversation that is cancelled",
+     .nodes = NODE("g", "core.conversationGate", "", ""),
+     .more = TALKS,
+     .act = CANCELLED,
+     .pairs = true,
+     .answers = {HANGS_UP, HANGS_UP, HANGS_UP}},
+    {.name = "a conversation in steps",
+     .nodes = NODE("o", "core.conversationGate", "\"lifecycle\":\"open\"", "") "," NODE(
+         "x", "core.conversationGate", "\"lifecycle\":\"exchange\"",
+         "") "," NODE("c", "core.conversationGate", "\"lifecycle\":\"close\"", ""),
+     .edges = EDGE("1", "o", "x", "") "," EDGE("2", "x", "c", ""),
+     .more = TALKS,
+     .pairs = true,
+     .answers = {"{\"a\":1}", "{\"a\":1}"}},
     {.name = "no answer in time",
      .nodes = NODE("g", "core.approvalGate", "\"timeoutMs\":20", ""),
      .pairs = true},
