@@ -4,6 +4,7 @@
  * fold does, compared member by member (their images).  The seed is printed with each failure;
  * WOPR_TEST_SEED chooses another, WOPR_TEST_ROUNDS more of them.
  */
+#include "domain/conversation.h"
 #include "domain/state_save.h"
 
 #include "base/fault.h"
@@ -361,7 +362,12 @@ Test(state_save, no_member_of_a_state_is_forgotten, .init = rich_up, .fini = ric
           GAPS(GAP(node_state, sched.pos), GAP(node_state, sched.mark),
                GAP(node_state, sched.blocker), GAP(node_state, dirty), GAP(node_state, queued),
                GAP(node_state, outputs), GAP(node_state, error), GAP(node_state, clear),
-               GAP(node_state, cost), GAP(node_state, orch.decision)));
+               GAP(node_state, cost), GAP(node_state, orch.decision),
+               GAP(node_state, conversation)));
+    s->nodes[4].conversation = MEM_NEW(struct conversation);
+    cr_assert(s->nodes[4].conversation);
+    s->nodes[4].conversation->turns = 2;
+    SHOWN(s, conversation, s->nodes[4].conversation, GAPS(GAP(conversation, id)));
     SHOWN(s, var_state, &s->variables.v[0],
           GAPS(GAP(var_state, name), GAP(var_state, value), GAP(var_state, shown),
                GAP(var_state, dirty)));
