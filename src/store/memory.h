@@ -140,8 +140,8 @@ MUST_CHECK int store_memory_list(struct store *s, const struct memory_place *at,
 MUST_CHECK int store_memory_find(struct store *s, const struct memory_place *at,
                                  const struct memory_view *view, struct str id, struct arena *a,
                                  struct memory_row *out, struct wopr_error *err); /* NOT_FOUND */
-/* A write.  Hide it from runs that start later than now_ms.  NOT_FOUND: not there, deleted before,
- * or expired. */
+/* A write.  Hide it from runs that start later than now_ms; an audited file tells it in the same
+ * transaction (memory.deleted).  NOT_FOUND: not there, deleted before, or expired. */
 MUST_CHECK int store_memory_delete(struct store *s, const struct memory_place *at, struct str id,
                                    int64_t now_ms, struct wopr_error *err);
 struct memory_ref { /* what a ref takes; entries that have expired count until they are removed */

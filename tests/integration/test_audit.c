@@ -119,6 +119,24 @@ Test(audit, webhooks_come_and_go_with_their_entries /* AUD-3, HOOK-1, HOOK-16 */
     (void)report("");
 }
 
+/* The command writes beside the running host, into the same chain. */
+Test(audit, memory_that_an_operator_deletes_is_told /* AUD-3, MEM-3 */) {
+    static const char REF[] = "conformance/agent-memory-roundtrip";
+    const char *run = create_run(&sv, "conformance-agent-memory-roundtrip", NULL);
+    struct str snap = wait_status(&sv, run, "completed"), out, err;
+    const char *id = fmt(STR_FMT, STR_ARG(text_at(snap, "variables.memoryReadback.id")));
+    const char *const del[] = {"memory", "delete", REF, id, "--test", NULL};
+    cr_assert_eq(program(&sv, del, &out, &err), 0, STR_FMT, STR_ARG(err));
+    cr_assert_eq(program(&sv, del, &out, &err), 1, "it is gone");
+    (void)create_run(&sv, "conformance-noop", NULL);
+    struct str all = entries_until(2, "http.request", "\"method\":\"POST\"");
+    cr_expect_eq(lines_with(all, "\"type\":\"memory.deleted\"", ""), 1u, STR_FMT, STR_ARG(all));
+    cr_expect_eq(lines_with(all, "\"type\":\"memory.deleted\"", id), 1u);
+    cr_expect_eq(lines_with(all, "\"type\":\"memory.deleted\"", REF), 1u);
+    cr_expect_not(holds(all, "likes tea"), "a content");
+    cr_expect_eq(verified(&out), 0, STR_FMT, STR_ARG(out));
+}
+
 Test(audit, a_repetition_does_nothing_and_is_told_as_a_request /* AUD-3 IDEM-5 */) {
     static const char *const KEY[] = {"Idempotency-Key: once", NULL};
     static const char BODY[] = "{\"workflowId\":\"conformance-noop\"}";

@@ -4,9 +4,11 @@
  */
 #include "audit/audit.h"
 #include "audit/check.h"
+#include "base/fault.h"
 #include "codec/json.h"
 #include "domain/audit.h"
 #include "store/keys.h"
+#include "store/memory.h"
 #include "unit/store/kit.h"
 
 #define WAIT_MS 20000
@@ -364,4 +366,63 @@ Test(audit, keys_of_an_audited_file_are_entries_whoever_makes_them /* AUD-3 AUTH
     cr_expect(str_eqc(json_get(l.v[1].entry, "type"), "\"key.revoked\""));
     cr_expect(str_eqc(json_get(l.v[1].entry, "keyId"), "\"key_9\""));
     cr_expect(check(0, -1).valid);
+}
+
+/* --- memory that an operator deletes --- */
+
+static const struct memory_place PLACE = {{"t", 1}, false, {"a/\x01\"b", 5}};
+
+static void remember(const char *id) {
+    static const struct seal_secret KEK = {{1}};
+    const struct memory_entry e = {
+        .id = str_c(id), .content = STR("a telling content"), .created_ms = 1000};
+    const struct memory_bounds unbound = {0};
+    struct vault *v = NULL;
+    bool replaced, fresh;
+    cr_assert_eq(vault_new(k.s, &KEK, 1, &v, &replaced, &k.err), 0, "%s", k.err.message);
+    cr_assert_eq(memory_put(k.s, v, &PLACE, &e, &unbound, 1000, &fresh, &k.err), 0);
+    vault_free(v);
+}
+
+Test(audit, a_deleted_memory_is_an_entry_of_its_name_alone /* AUD-3 */) {
+    struct audit_rows l;
+    remember("one");
+    cr_assert_eq(store_memory_delete(k.s, &PLACE, STR("none"), 2000, &k.err), WOPR_E_NOT_FOUND);
+    cr_assert_eq(store_memory_delete(k.s, &PLACE, STR("one"), 2000, &k.err), 0);
+    cr_assert_eq(store_memory_delete(k.s, &PLACE, STR("one"), 2000, &k.err), WOPR_E_NOT_FOUND);
+    cr_assert_eq(store_audit_entries(k.s, 0, 9, k.a, &l, &k.err), 0);
+    cr_assert_eq(l.n, 1u, "what was refused did nothing");
+    cr_expect(str_eqc(json_get(l.v[0].entry, "type"), "\"memory.deleted\""));
+    cr_expect(str_eqc(json_get(l.v[0].entry, "tenantId"), "\"t\""));
+    struct str details = json_get(l.v[0].entry, "details");
+    cr_expect(str_eqc(details, "{\"id\":\"one\",\"ref\":\"a/\\u0001\\\"b\",\"testMode\":false}"),
+              STR_FMT, STR_ARG(details));
+    cr_expect(check(0, -1).valid);
+}
+
+Test(audit, the_longest_name_of_a_memory_is_told_whole /* AUD-3 */) {
+    static char id[MEMORY_ID_MAX + 1];
+    struct audit_rows l;
+    memset(id, 1, MEMORY_ID_MAX);
+    remember(id);
+    cr_assert_eq(store_memory_delete(k.s, &PLACE, str_c(id), 2000, &k.err), 0);
+    cr_assert_eq(store_audit_entries(k.s, 0, 9, k.a, &l, &k.err), 0);
+    cr_assert_eq(l.n, 1u);
+    struct str told = json_string(json_get(json_get(l.v[0].entry, "details"), "id"), k.a);
+    cr_expect(str_eqc(told, id));
+}
+
+Test(audit, a_memory_is_deleted_with_its_entry_or_not_at_all /* AUD-3, A1 */) {
+    int rc = 1;
+    audit_down(); /* its thread would take the faults */
+    remember("one");
+    for (unsigned n = 1; rc != 0; n++) {
+        bool armed = fault_arm(1u << FAULT_MALLOC, n);
+        rc = store_memory_delete(k.s, &PLACE, STR("one"), 2000, &k.err);
+        fault_disarm();
+        cr_assert(armed && n < 1000);
+        cr_assert(rc == 0 || rc == WOPR_E_NO_MEMORY, "%u: %s", n, k.err.message);
+        cr_assert_eq(kit_number(&k, "SELECT count(*) FROM audit_entries"), rc == 0);
+        cr_assert_eq(kit_number(&k, "SELECT count(deleted_ms) FROM memory_entries"), rc == 0);
+    }
 }

@@ -54,7 +54,8 @@ struct play {
     struct node_effect made[EFFECTS];
     size_t made_nr;
     struct node_result end;
-    unsigned asked; /* requests that were made */
+    unsigned asked;                                /* requests that were made */
+    const char *configurable, *run_ref, *node_ref; /* of the run; NULL: none */
 };
 
 static void enter(struct play *p, const char *config, int done) {
@@ -66,6 +67,9 @@ static void enter(struct play *p, const char *config, int done) {
     wf = (struct workflow){.nodes = &def, .nodes_nr = 1};
     state = (struct node_state){.status = NODE_RUNNING};
     run = (struct run_state){.wf = &wf, .nodes = &state};
+    run.meta.configurable = str_c(p->configurable ? p->configurable : "");
+    run.options.credential_ref = str_c(p->run_ref ? p->run_ref : "");
+    def.credentials_ref = str_c(p->node_ref ? p->node_ref : "");
     struct node_call call = {.a = a,
                              .run = &run,
                              .def = &def,
@@ -76,6 +80,7 @@ static void enter(struct play *p, const char *config, int done) {
                              .answers_nr = p->answers_nr,
                              .type_ctx = models};
     p->end = (struct node_result){0};
+    call.replaying = p->run_ref || p->node_ref; /* nobody here has a credential to give */
     exec_agent(&call, &p->end);
 }
 
@@ -207,6 +212,79 @@ Test(agent_loop, an_answer_that_does_not_fit_is_sent_back) {
     play(&bad, config);
     cr_expect(str_eqc(bad.end.error_code, "agent_output_invalid"));
     cr_expect_eq(bad.asked, 2u);
+}
+
+/* --- what is shown of the reasoning --- */
+
+#define FULL "{\"reasoningVerbosity\":\"full\"}"
+
+/* The model thinks for n copies of part, then calls a tool; what the log gets of it. */
+static struct str thought_shown(struct play *p, const char *part, size_t n) {
+    size_t each = strlen(part);
+    char *text = arena_alloc(a, n * each + 1);
+    cr_assert_not_null(text);
+    for (size_t i = 0; i < n; i++) memcpy(text + i * each, part, each);
+    text[n * each] = 0;
+    struct str body = arena_printf(a, WANTS("%s", CALLS("1", "keep", "{}")), text);
+    cr_assert_not_null(body.p);
+    p->says[0] = body.p;
+    p->says[1] = SAYS("end");
+    play(p, "{\"prompt\":\"p\"," KEEP "}");
+    cr_assert_eq(p->end.outcome, NODE_OUT_DONE, STR_FMT, STR_ARG(p->end.error_message));
+    for (size_t i = 0; i < p->made_nr; i++)
+        if (p->made[i].kind == EFFECT_REASONED) return p->made[i].value;
+    cr_assert_fail("nothing is shown");
+    return STR_NONE;
+}
+
+static int64_t tokens_of(struct str reasoned) {
+    int64_t n = -1;
+    (void)json_int(json_get(reasoned, "tokenCount"), &n);
+    return n;
+}
+
+Test(agent_loop, who_brings_credentials_shows_no_trace /* AGT-15, AGT-16 */) {
+    static const struct {
+        const char *configurable, *run_ref, *node_ref, *verbosity;
+        int64_t tokens;
+    } CASES[] = {{FULL, NULL, NULL, "\"full\"", 600},
+                 {FULL, "mine", NULL, "\"summary\"", 512},
+                 {FULL, NULL, "mine", "\"summary\"", 512},
+                 {NULL, NULL, NULL, "\"summary\"", 512}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct play p = {.configurable = CASES[i].configurable, .node_ref = CASES[i].node_ref};
+        struct play again = p;
+        p.run_ref = again.run_ref = CASES[i].run_ref;
+        struct str first = thought_shown(&p, "word ", 600);
+        cr_expect(str_eqc(json_get(first, "verbosity"), CASES[i].verbosity), "%zu", i);
+        cr_expect_eq(tokens_of(first), CASES[i].tokens, "%zu", i);
+        cr_expect_eq(json_get(first, "trace").n > 0, CASES[i].verbosity[1] == 'f', "%zu", i);
+        cr_expect(str_eq(thought_shown(&again, "word ", 600), first), "and says it again");
+    }
+}
+
+/* A bound on words alone is none: words are as long as their author likes, and so are blanks. */
+Test(agent_loop, a_summary_is_bounded_in_bytes_too /* AGT-15 */) {
+    static const char *const PARTS[] = {"x", "\xc3\xa9", "\xe6\xbc\xa2", "\xf0\x9f\x90\xbb",
+                                        "y                                          "
+                                        "                                          "};
+    for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
+        struct play p = {0};
+        struct str shown = thought_shown(&p, PARTS[i], 200000 / strlen(PARTS[i]));
+        struct str text = json_string(json_get(shown, "reasoning"), a);
+        cr_expect_gt(text.n, 32000u, "%zu", i);
+        cr_expect_leq(text.n, 512u * 64, "%zu", i);
+        cr_expect(utf8_valid(text), "%zu: whole characters", i);
+        cr_expect_leq(tokens_of(shown), 512, "%zu", i);
+    }
+}
+
+/* What does not fit its event twice is shown once, and the node does not fail of it. */
+Test(agent_loop, a_trace_that_no_event_holds_is_a_summary /* AGT-15 */) {
+    struct play most = {.configurable = FULL}, quotes = {.configurable = FULL};
+    cr_expect(str_eqc(json_get(thought_shown(&most, "x", 390000), "verbosity"), "\"full\""));
+    cr_expect(
+        str_eqc(json_get(thought_shown(&quotes, "\\\"", 270000), "verbosity"), "\"summary\""));
 }
 
 /* A bound that nobody can measure is not one that is kept. */
