@@ -23,7 +23,7 @@
 /* cmd NULL: of an answer by the host. */
 static void resolve_refuse(struct step *st, struct engine_cmd *cmd, int rc, const char *why) {
     if (!cmd) {
-        plan_fail(st->plan, rc, why);
+        plan_fail(st->plan, rc, "%s", why);
         return;
     }
     cmd->result.rc = wopr_error_set(&cmd->result.err, rc, "%s", why);
