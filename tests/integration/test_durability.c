@@ -40,7 +40,7 @@ Test(durability, a_killed_host_continues_the_stream_and_the_run /* the README's 
     cr_assert_eq(after.status, 200);
     cr_expect(after.closed_by_server);
     for (size_t i = 0; i < after.n; i++) {
-        uint64_t got, base;
+        uint64_t got = 0, base = 0;
         cr_assert(str_u64(after.v[i].id, &got) && str_u64(last, &base));
         cr_expect_eq(got, base + 1 + i, "the next sequence, no gap, nothing twice");
     }

@@ -1,8 +1,7 @@
 /*
  * sampled.h: random tests and products play all their rounds in the release build; a build that
  * looks for something else in the same code, and takes ten times as long, plays every
- * WOPR_TEST_EVERY'th of them (./test asan says 2, tsan and coverage 4).  At least one round is
- * played.
+ * WOPR_TEST_EVERY'th of them (./test asan says 4, tsan 8).  At least one round is played.
  */
 #ifndef WOPR_TESTS_SAMPLED_H
 #define WOPR_TESTS_SAMPLED_H

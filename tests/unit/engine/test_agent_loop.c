@@ -266,8 +266,8 @@ Test(agent_loop, who_brings_credentials_shows_no_trace /* AGT-15, AGT-16 */) {
 /* A bound on words alone is none: words are as long as their author likes, and so are blanks. */
 Test(agent_loop, a_summary_is_bounded_in_bytes_too /* AGT-15 */) {
     static const char *const PARTS[] = {"x", "\xc3\xa9", "\xe6\xbc\xa2", "\xf0\x9f\x90\xbb",
-                                        "y                                          "
-                                        "                                          "};
+                                        ("y                                          "
+                                         "                                          ")};
     for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
         struct play p = {0};
         struct str shown = thought_shown(&p, PARTS[i], 200000 / strlen(PARTS[i]));
