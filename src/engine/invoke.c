@@ -4,8 +4,7 @@
  * executor sees an outcome in the step whose plan records it.  A claim without an outcome (crash,
  * takeover) is sent again under the same invocation id; so is a request whose answer never came.
  * Success is final: it is never sent again.  A request under way belongs to the engine
- * (e->requests), so that the run may be reloaded meanwhile.
- */
+ * (e->requests), so that the run may be reloaded meanwhile. */
 #include "engine/invoke.h"
 
 #include "base/clock.h"
@@ -37,8 +36,11 @@ struct invoke_call {  /* one request: in a plan, then in flight, then answered *
     int node;
     int64_t ordinal;
     struct str invocation_id;
-    uint64_t egress_id; /* once it is submitted */
-    bool cancelled;     /* the run has ended */
+    uint64_t egress_id; /* once it is submitted; of the sandbox, with a module */
+    char *module;       /* digest of a module that is executed in place of a request, or NULL */
+    struct str module_node;
+    uint64_t module_memory;
+    bool cancelled; /* the run has ended */
     struct egress_request request;
     struct str secret;      /* not to be recorded */
     uint64_t sent_ms;       /* monotonic */
@@ -329,6 +331,11 @@ static bool request_copy(struct step *st, struct invoke_call *c, const struct no
         .response_max = max,
         .keep = r->keep,
     };
+    if (r->module.digest) {
+        c->module = arena_cstr(c->a, str_c(r->module.digest));
+        c->module_node = arena_str(c->a, r->module.node);
+        c->module_memory = r->module.memory_max;
+    }
     if (r->rpc_id > 0) {
         c->rpc = MEM_NEW(struct rpc_reader);
         if (!c->rpc) return false;
@@ -431,6 +438,23 @@ static int claim_mark(struct step *st, struct invocation *v, bool sent_before) {
     return mark.p ? text_set(&v->outcome, mark) : WOPR_E_NO_MEMORY;
 }
 
+/* May it be sent at all?  false: the attempt has failed. */
+static bool way_open(struct step *st, int node, const struct node_request *r) {
+    struct wopr_error err;
+    if (r->module.digest) {
+        if (st->engine->cfg.sandbox) return true;
+        claim_refuse(st, node, "sandbox_disabled", STR("this host executes no modules of packs"));
+        return false;
+    }
+    if (!st->engine->cfg.egress) {
+        claim_refuse(st, node, "egress_disabled", STR("this host sends no requests"));
+        return false;
+    }
+    if (egress_url_check(r->url, egress_allowed(st->engine->cfg.egress), &err) == 0) return true;
+    claim_refuse(st, node, "egress_refused", arena_str(st->scratch, str_c(err.message)));
+    return false;
+}
+
 static void invoke_claim(struct step *st, int node, const struct node_result *out) {
     struct run_exec *re = st->exec;
     const struct node_request *r = &out->request;
@@ -438,28 +462,21 @@ static void invoke_claim(struct step *st, int node, const struct node_result *ou
         (int64_t)st->state->nodes[node].activation * NODE_INVOKES_MAX + out->request_ordinal;
     struct invocation *v = invocation_find(re, node, ordinal);
     struct sha256 digest = request_digest(r->method, r->url, r->body);
-    struct wopr_error err;
     if (v && (v->calling || v->send)) return; /* sent by an attempt that timed out: wait for it */
     struct failure recorded;
     if (timeline_effect(st, node, &recorded)) {
         attempt_failed(st, node, &recorded);
         return;
     }
-    if (!st->engine->cfg.egress) {
-        claim_refuse(st, node, "egress_disabled", STR("this host sends no requests"));
-        return;
-    }
-    int rc = egress_url_check(r->url, egress_allowed(st->engine->cfg.egress), &err);
-    if (rc != 0) {
-        claim_refuse(st, node, "egress_refused", arena_str(st->scratch, str_c(err.message)));
-        return;
-    }
+    if (!way_open(st, node, r)) return;
+    int rc = 0;
     bool keep_id = v && invocation_unknown(v);
     if (keep_id && r->once) {
         claim_settle(st, v);
         return;
     }
-    if (keep_id && !sha256_eq(&v->digest, &digest)) {
+    /* A module has no effect but its report: it may be executed again, with what the run is now. */
+    if (keep_id && !r->module.digest && !sha256_eq(&v->digest, &digest)) {
         claim_refuse(
             st, node, "invocation_changed",
             STR("the node asks for another request while the outcome of its first is unknown"));
@@ -569,6 +586,30 @@ static void call_not_sent(struct step *st, struct invoke_call *c, int rc,
     else call_free(c);
 }
 
+/* On a thread of the sandbox.  A report is an answer; without one nothing has happened. */
+static void call_reported(void *ctx, const struct sandbox_report *r) {
+    struct egress_response as = {.rc = r->rc == WOPR_E_UNAVAILABLE ? WOPR_E_UNREACHABLE : r->rc,
+                                 .untouched = r->rc != 0,
+                                 .status = r->rc == 0 ? 200 : 0,
+                                 .body = r->text,
+                                 .message = r->message};
+    call_answered(ctx, &as);
+}
+
+static int call_send(struct invoke_call *c, struct wopr_error *err) {
+    struct engine *e = c->e;
+    c->request.id = &c->egress_id;
+    if (!c->module) return egress_submit(e->cfg.egress, &c->request, call_answered, c, err);
+    const struct sandbox_request r = {.tenant = c->request.tenant,
+                                      .module = str_c(c->module),
+                                      .node = c->module_node,
+                                      .message = c->request.body,
+                                      .memory_max = c->module_memory,
+                                      .time_ms = c->request.timeout_ms,
+                                      .id = &c->egress_id};
+    return sandbox_submit(e->cfg.sandbox, &r, call_reported, c, err);
+}
+
 static void invoke_landed(struct step *st) {
     struct run_exec *re = st->exec;
     calls_free(re->requests.recorded);
@@ -583,15 +624,18 @@ static void invoke_landed(struct step *st) {
         pthread_mutex_lock(&st->engine->mu);
         list_add_tail(&st->engine->requests, &c->link);
         pthread_mutex_unlock(&st->engine->mu);
-        c->request.id = &c->egress_id;
         c->sent_ms = clock_mono_ms();
-        int rc = egress_submit(st->engine->cfg.egress, &c->request, call_answered, c, &err);
+        int rc = call_send(c, &err);
         if (rc != 0) call_not_sent(st, c, rc, &err);
     }
 }
 
+struct under_way {
+    uint64_t id;
+    bool module;
+};
 /* Requests of a run that are under way and not cancelled yet, whichever fold sent them. */
-static size_t calls_of_ended(struct run_exec *re, uint64_t ids[], size_t max) {
+static size_t calls_of_ended(struct run_exec *re, struct under_way calls[], size_t max) {
     struct engine *e = re->engine;
     size_t n = 0;
     pthread_mutex_lock(&e->mu);
@@ -599,7 +643,7 @@ static size_t calls_of_ended(struct run_exec *re, uint64_t ids[], size_t max) {
         struct invoke_call *c = LIST_ENTRY(l, struct invoke_call, link);
         if (strcmp(c->run_id, re->run_id) != 0 || c->cancelled) continue;
         c->cancelled = true;
-        ids[n++] = c->egress_id;
+        calls[n++] = (struct under_way){c->egress_id, c->module != NULL};
     }
     pthread_mutex_unlock(&e->mu);
     return n;
@@ -607,12 +651,14 @@ static size_t calls_of_ended(struct run_exec *re, uint64_t ids[], size_t max) {
 
 /* The run has ended: nobody waits for these answers, and no peer needs to finish them. */
 static void invoke_over(struct step *st) {
-    uint64_t ids[INVOKE_CANCELS];
+    struct under_way calls[INVOKE_CANCELS];
     size_t n = INVOKE_CANCELS;
     if (!invoke_waits(st->exec, -1)) return;
     while (n == INVOKE_CANCELS) {
-        n = calls_of_ended(st->exec, ids, INVOKE_CANCELS);
-        for (size_t i = 0; i < n; i++) egress_cancel(st->engine->cfg.egress, ids[i]);
+        n = calls_of_ended(st->exec, calls, INVOKE_CANCELS);
+        for (size_t i = 0; i < n; i++)
+            if (calls[i].module) sandbox_cancel(st->engine->cfg.sandbox, calls[i].id);
+            else egress_cancel(st->engine->cfg.egress, calls[i].id);
     }
 }
 

@@ -71,6 +71,18 @@ const char *interrupt_config_wrong(struct str config);
 bool mcp_asked(const struct node_call *call);
 const char *mcp_config_wrong(struct str config);
 node_fn exec_mcp;
+/* gates.c: an InterruptPayload that somebody else made, as a question.  kind: one of those of
+ * core.interrupt.  false: out is filled (validation_error). */
+bool interrupt_prompt(const struct node_call *call, struct node_result *out, struct str payload,
+                      struct node_prompt *q);
+/* wasm.c: a type of a pack, executed in the sandbox; its registration has a wasm_type as ctx, which
+ * the registrar owns. */
+struct wasm_type {
+    const char *type_id, *digest; /* the digest of its module (sandbox_keep) */
+    uint64_t memory_max;          /* bytes that the manifest asks for; 0: none */
+    int time_ms;                  /* of one invocation, 1..600000 */
+};
+node_fn exec_wasm;
 /* conversation.c: that of core.conversationGate. */
 const char *conversation_config_wrong(struct str config);
 /* orchestrate.c: those of core.orchestrator.supervisor and core.dispatch. */
