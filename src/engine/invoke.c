@@ -525,11 +525,13 @@ static void answer_read(const struct invoke_call *c, struct egress_response *r) 
 }
 
 /* What its stream reader made of the answer.  true: it is none, and *code and *message say why. */
-static bool stream_read(const struct invoke_call *c, struct egress_response *r, struct buf *body,
+static bool stream_read(struct invoke_call *c, struct egress_response *r, struct buf *body,
                         const char **code, const char **message) {
     if (!c->reader || (r->rc != 0 && c->read_rc >= 0)) return false;
     *code = "out_of_memory";
     *message = "";
+    if (r->rc == 0) /* an answer without a body has a status, too */
+        (void)c->stream->take(c->reader, r->status, STR(""), &c->fresh);
     if (!c->stream->end(c->reader, body, code, message) || buf_failed(body)) return true;
     r->rc = 0;
     r->body = buf_str(body);

@@ -413,15 +413,14 @@ static void put_orchestrator(const struct v1_config *c, struct jw *w) { /* ORCH-
 
 static void put_dispatch(const struct v1_config *c, struct jw *w) { /* DISP-1 */
     static const char *const MODELS[] = {"child-run", NULL};
-    static const char *const ROUTINGS[] = {"clarification", "auto", NULL};
-    (void)c;
+    static const char *const ROUTINGS[] = {"conversation", "clarification", "auto", NULL};
     jw_object(w);
     jw_kbool(w, "supported", true);
     jw_key(w, "models");
     string_list(w, MODELS);
     jw_kbool(w, "fanOutSupported", true);
     jw_key(w, "askUserRoutings");
-    string_list(w, ROUTINGS);
+    string_list(w, ROUTINGS + !c->conversations);
     jw_end_object(w);
 }
 
