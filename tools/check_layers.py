@@ -20,7 +20,7 @@ FOREIGN = {
     "json-c/": ["codec/"],
     "json.h": ["codec/"],
     "pcre2.h": ["codec/schema_regex.c"],
-    "gnutls/": ["codec/bytes.c", "codec/seal.c", "codec/jwk.c", "codec/schema_format_net.c", "http/tls.c", "http/intake.c"],
+    "gnutls/": ["codec/bytes.c", "codec/seal.c", "codec/jwk.c", "codec/schema_format_net.c", "http/tls.c", "http/intake.c", "http/client_cert.c"],
     "utf8proc.h": ["codec/"],
     "archive.h": ["codec/"],
     "sys/socket.h": ["base/net", "base/child.c", "http/", "egress/"],

@@ -130,6 +130,7 @@ struct cmd_create {
     struct var_inits inputs;
     struct str inputs_accepted; /* raw object of the declared inputs */
     struct str scope_id, callback_url;
+    bool callback_answers; /* who asks may answer what the run asks (RUN-12) */
     bool dedup_enforce;
     bool force_engine_version;    /* VER-11: show the number below instead of the current one */
     int32_t shown_engine_version; /* >= 0 */
