@@ -181,7 +181,8 @@ int store_pack_key_add(struct store *s, const struct pack_key *first, struct str
     return write_end(s, rc, err);
 }
 
-static int key_replace(struct store *s, const struct pack_key *next, struct wopr_error *err) {
+static int key_replace(struct store *s, const struct pack_key *next, int64_t now_ms,
+                       struct wopr_error *err) {
     struct query q;
     unsigned nr;
     int rc = keys_nr(s, next->namespace, &nr, err);
@@ -191,7 +192,7 @@ static int key_replace(struct store *s, const struct pack_key *next, struct wopr
     query_begin(&q, s->writer, SQL_PACK_KEY_END);
     bind_text(&q, next->namespace);
     bind_text(&q, next->rotated_from);
-    bind_int(&q, next->from_ms);
+    bind_int(&q, next->from_ms > now_ms ? next->from_ms : now_ms); /* what it signed stays good */
     bind_text(&q, next->kid);
     rc = query_run(&q, err);
     if (rc == 0 && sqlite3_changes64(s->writer->db) == 0)
@@ -205,7 +206,7 @@ int store_pack_key_rotate(struct store *s, const struct pack_key *next, struct s
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
     rc = owner_require(s, next->namespace, who, err);
-    if (rc == 0) rc = key_replace(s, next, err);
+    if (rc == 0) rc = key_replace(s, next, who->now_ms, err);
     if (rc == 0) rc = change_note(s, "key-rotated", name, STR(""), STR_NONE, who, err);
     return write_end(s, rc, err);
 }
