@@ -29,10 +29,10 @@ def edge(name, a, b, **more):
 
 
 class TalkHost(McpHost):
-    def define(self, nodes, edges=(), channels=TALK, settings=None):
+    def define(self, nodes, edges=(), channels=TALK, settings=None, variables=()):
         SEQ[0] += 1
         name = "talk%d" % SEQ[0]
-        wf = {"id": name, "name": "W", "version": "1", "nodes": nodes, "edges": list(edges), "triggers": [], "variables": [], "metadata": {}, "settings": settings or {}}
+        wf = {"id": name, "name": "W", "version": "1", "nodes": nodes, "edges": list(edges), "triggers": [], "variables": list(variables), "metadata": {}, "settings": settings or {}}
         if channels:
             wf["channels"] = channels
         status, got = self.ask("PUT", "/v1/host/wopr/workflows/" + name, wf)
