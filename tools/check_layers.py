@@ -23,6 +23,7 @@ FOREIGN = {
     "gnutls/": ["codec/bytes.c", "codec/seal.c", "codec/jwk.c", "codec/schema_format_net.c", "http/tls.c", "http/intake.c"],
     "utf8proc.h": ["codec/"],
     "archive.h": ["codec/"],
+    "yaml.h": ["workspec/parse_yaml.c"],
     "sys/socket.h": ["base/net", "http/", "egress/"],
     "netinet/": ["base/net", "http/", "egress/"],
     "arpa/inet.h": ["base/net", "http/", "egress/"],
