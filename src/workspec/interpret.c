@@ -52,12 +52,9 @@ struct birth {
 
 static void birth_cell(void *ctx, struct str name, bool top, const struct ws_value *value) {
     const struct birth *b = ctx;
-    struct str shown = name;
-    if (!top && (str_eqc(name, "location") || str_eqc(name, "emoji")))
-        shown = arena_printf(b->w->a, "properties." STR_FMT, STR_ARG(name));
     change_add(b->w, &(struct ws_change){.action = b->action,
                                          .object = b->object,
-                                         .property = shown,
+                                         .property = cell_shown(b->w->a, name, top),
                                          .cell = name,
                                          .top = top,
                                          .next = value,
@@ -183,7 +180,7 @@ static void cell_say(struct ws_world *w, const struct cell *c, const struct oper
     if (nr > 0) parent = value_at(is, op->path, nr - 1, NULL);
     if (nr > 0 && !ws_is(parent, WS_OBJECT)) {
         nr = 0;
-        canonical = c->name;
+        canonical = cell_shown(w->a, c->name, c->top);
     }
     const struct ws_value *before = value_at(was, op->path, nr, NULL);
     const struct ws_value *after = value_at(is, op->path, nr, NULL);

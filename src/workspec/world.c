@@ -205,14 +205,14 @@ struct each {
     struct arena *a;
 };
 
-static struct str shown_name(struct arena *a, struct str name, bool top) {
+struct str cell_shown(struct arena *a, struct str name, bool top) {
     if (top || !name_top(name)) return name;
     return arena_printf(a, "properties." STR_FMT, STR_ARG(name));
 }
 
 static void each_cell(void *ctx, struct str name, bool top, const struct ws_value *value) {
     const struct each *e = ctx;
-    e->fn(e->ctx, e->object, shown_name(e->a, name, top), value);
+    e->fn(e->ctx, e->object, cell_shown(e->a, name, top), value);
 }
 
 void ws_world_each(const struct ws_world *w, ws_property_fn *fn, void *ctx) {

@@ -85,8 +85,9 @@ uint32_t thing_index(const struct ws_world *w, const struct thing *t);
 struct cell *cell_at(struct ws_world *w, uint32_t object, struct str name,
                      struct str room[WS_PATH_MAX], struct operation *op, bool *bad);
 const struct ws_value *cell_value(const struct cell *c);
-struct str canonical_name(struct str name); /* WS-70 */
-void layer_put(struct layer *l);            /* on top of its cell */
+struct str canonical_name(struct str name);                        /* WS-70 */
+struct str cell_shown(struct arena *a, struct str name, bool top); /* the same, of a whole cell */
+void layer_put(struct layer *l);                                   /* on top of its cell */
 void layer_drop(struct layer *l);
 void cell_settle(struct cell *c); /* merge what is settled at the bottom */
 typedef void cell_fn(void *ctx, struct str name, bool top, const struct ws_value *value);
