@@ -188,6 +188,7 @@ int cmd_secrets(struct cli *c);
 int cmd_memory(struct cli *c);
 int cmd_tasks(struct cli *c);
 int cmd_webhooks(struct cli *c);
+int cmd_packs(struct cli *c);
 int cmd_workflow(struct cli *c);
 int cmd_interrupts(struct cli *c);
 int cmd_runs(struct cli *c);
