@@ -11,7 +11,7 @@ struct packs_args {
     const char *url, *out, *key, *public_key, *from, *integrity, *reason;
     bool shared, force, json;
 };
-/* --- cmd_packs.c --- */
+/* --- packs_kit.c --- */
 /* A file of at most max bytes into out, which the caller ends; 1 with a message. */
 int packs_file_read(const char *path, size_t max, struct buf *out);
 /* 1 with a message; without force only when there is no such file. */

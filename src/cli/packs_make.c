@@ -8,8 +8,6 @@
 #include "egress/operator.h"
 #include "packs/archive.h"
 
-#include <unistd.h>
-
 enum {
     SECRET_MODE = 0600,
     FILE_MODE = 0644,
@@ -107,7 +105,7 @@ static int build_file(struct building *b, struct str path) {
         fputs("wopr: the files of the pack are too large\n", stderr);
         return 1;
     }
-    b->items[b->n++] = (struct archive_item){path, copy, access(full.p, X_OK) == 0};
+    b->items[b->n++] = (struct archive_item){path, copy};
     return 0;
 }
 

@@ -6,8 +6,8 @@
  *   pinned     its digest is the one that was asked for
  *   verified   a trusted key signed it
  *   open       anything
- * In each of them a digest that was asked for must be met, and a signature that came along must hold
- * against a trusted key, or the pack is refused.
+ * In each of them a digest that was asked for must be met; a signature that came along must hold
+ * against a trusted key, when there are any.
  */
 #ifndef WOPR_PACKS_TRUST_H
 #define WOPR_PACKS_TRUST_H

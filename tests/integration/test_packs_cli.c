@@ -149,8 +149,7 @@ Test(packs_cli, the_operator_decides_what_is_installed /* PACK-61, PACK-63 */) {
 static void hostile(const char *what, const char *manifest, const char *words) {
     struct wopr_error err;
     struct buf gz;
-    struct archive_item items[] = {{STR("pack.json"), str_c(manifest), false},
-                                   {STR("e.wasm"), STR("x"), false}};
+    struct archive_item items[] = {{STR("pack.json"), str_c(manifest)}, {STR("e.wasm"), STR("x")}};
     buf_init(&gz, 1 << 20);
     cr_assert_eq(archive_write(items, 2, &gz, &err), 0);
     put_file(in_dir("h.tgz"), buf_str(&gz));

@@ -235,7 +235,7 @@ static int signature_get(struct http_call *c, struct str name, struct str versio
 }
 
 /* One plain word is no name of a pack, but harmless: to a reader of a file it is one that is not
- * there, which is how others find out that this is a registry (41-conformance: maliciousManifest) */
+ * there, which is how others find out that this is a registry (41: maliciousManifest). */
 static bool is_plain_word(struct str name) {
     for (size_t i = 0; i < name.n; i++)
         if (!(name.p[i] >= 'a' && name.p[i] <= 'z') && !(name.p[i] >= '0' && name.p[i] <= '9') &&

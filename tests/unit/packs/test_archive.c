@@ -230,9 +230,9 @@ Test(archive, the_same_files_give_the_same_bytes /* reproducible build */) {
     struct wopr_error err;
     char name[200];
     memset(name, 'n', sizeof name);
-    struct archive_item x[] = {{STR("pack.json"), STR("{}"), false},
-                               {STR("dist/a"), STR("abc"), true},
-                               {str_n(name, sizeof name), STR("long"), false}};
+    struct archive_item x[] = {{STR("pack.json"), STR("{}")},
+                               {STR("dist/a"), STR("abc")},
+                               {str_n(name, sizeof name), STR("long")}};
     struct archive_item y[] = {x[2], x[0], x[1]};
     buf_init(&one, 1 << 20);
     buf_init(&two, 1 << 20);
