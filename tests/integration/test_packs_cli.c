@@ -139,7 +139,7 @@ Test(packs_cli, the_operator_decides_what_is_installed /* PACK-61, PACK-63 */) {
     DOES(0, "list", "--json");
     cr_expect(says("\"keyId\""));
     struct reply r = ask(&sv, "GET", "/v1/packs", NULL, NULL);
-    cr_expect(str_eqc(text_at(r.body, "packs.0.nodes.0.typeId"), NAME ".echo"));
+    cr_expect(str_eqc(text_at(r.body, "packs.1.nodes.0.typeId"), NAME ".echo"));
     put_file(tgz, pack_tarball(NAME, "1.0.0", ",\"author\":\"b\""));
     unlink(fmt("%s.sig", tgz));
     DOES(1, "install", tgz, "--pack-trust", "open");
