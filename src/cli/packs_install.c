@@ -8,11 +8,10 @@
 #include "base/mem.h"
 #include "cli/packs.h"
 #include "egress/operator.h"
+#include "packs/pins.h"
 #include "packs/resolve.h"
-#include "packs/semver.h"
 
 enum { KEYS_MAX = 64, KEY_FILE_MAX = 4096, FETCH_TIMEOUT_MS = 120000, SPEC_MAX = 1024 };
-#define PROTOCOL_VERSION "1.0.0"
 
 struct source { /* where the bytes came from */
     struct str tarball, signature, origin;
@@ -175,14 +174,10 @@ static int policy_load(struct cli *c, struct trust_policy *p) {
 }
 
 static int engines_check(const struct pack_judged *j) {
-    struct semver_range range;
-    struct semver v;
-    if (semver_range_parse(j->manifest.engines, &range) &&
-        semver_parse(STR(PROTOCOL_VERSION), &v) && semver_range_has(&range, &v))
-        return 0;
+    if (pack_engines_ok(j->manifest.engines)) return 0;
     fprintf(stderr,
             "wopr: the pack works with versions " STR_FMT
-            " of the protocol, and this host speaks " PROTOCOL_VERSION "\n",
+            " of the protocol, and this host speaks " PACK_PROTOCOL_VERSION "\n",
             STR_ARG(j->manifest.engines));
     return 1;
 }

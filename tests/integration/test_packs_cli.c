@@ -171,6 +171,54 @@ Test(packs_cli, no_pack_hides_a_type_that_is_there /* NODE-1, PACK-11 */) {
     DOES(0, "install", tarball("1.1.0"), "--pack-trust", "open");
 }
 
+/* PUT a definition of one node with these members in front; the code, "" for a success. */
+static const char *put_with(const char *members) {
+    struct reply r = ask(
+        &sv, "PUT", "/v1/host/wopr/workflows/pinned",
+        fmt("{%s\"id\":\"pinned\",\"name\":\"W\",\"version\":\"1\",\"nodes\":[{\"id\":\"n\","
+            "\"typeId\":\"core.noop\",\"name\":\"N\",\"position\":{\"x\":0,\"y\":0},\"config\":{},"
+            "\"inputs\":{}}],\"edges\":[],\"triggers\":[],\"variables\":[],\"metadata\":{},"
+            "\"settings\":{}}",
+            members),
+        NULL);
+    return r.status == 200 ? "" : text_at(r.body, "error").p;
+}
+#define AGENT_PACK "core.conformance.agent-pack"
+
+Test(packs_cli, the_packs_of_a_definition_are_resolved_when_it_is_put /* PACK-63 to PACK-66 */) {
+    static const struct {
+        const char *members, *code;
+    } CASES[] = {
+        {"\"packs\":{},", ""},
+        {"\"packs\":{\"" AGENT_PACK "\":{\"version\":\"1.0.0\"}},\"engines\":{\"openwop\":\"^1\"},",
+         ""},
+        {"\"packs\":{\"" AGENT_PACK "\":{\"version\":\"1.0.1\"}},", "pack_load_failure"},
+        {"\"packs\":{\"" AGENT_PACK "\":{\"version\":\"1.0.0\",\"integrity\":\"sha256-"
+         "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"}},",
+         "pack_integrity_failure"},
+        {"\"packs\":{\"" AGENT_PACK "\":{\"version\":\"^1\"}},", "validation_error"},
+        {"\"packs\":{\"" AGENT_PACK "\":\"1.0.0\"},", "validation_error"},
+        {"\"packs\":{\"x\":{\"version\":\"1.0.0\"}},", "validation_error"},
+        {"\"packs\":[],", "validation_error"},
+        {"\"packs\":{\"" NAME "\":{\"version\":\"1.0.0\"}},", "unsupported_runtime"},
+        {"\"engines\":{\"openwop\":\">=2\"},", "pack_load_failure"},
+        {"\"engines\":{\"openwop\":\"newest\"},", "invalid_engines_range"},
+    };
+    DOES(0, "install", tarball("1.0.0"), "--pack-trust", "open");
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+        cr_expect_str_eq(put_with(CASES[i].members), CASES[i].code, "%s", CASES[i].members);
+    cr_assert_str_eq(put_with(CASES[1].members), "");
+    struct reply r = ask(&sv, "GET", "/v1/workflows/pinned", NULL, NULL);
+    cr_expect(str_eqc(text_at(at(r.body, "engines"), "openwop"), "^1"), "returned unchanged");
+    cr_expect_not_null(at(r.body, "packs").p);
+    wait_terminal(&sv, create_run(&sv, "pinned", NULL));
+    r = ask(&sv, "GET", "/v1/host/wopr/nodes", NULL, NULL);
+    const char *where = strstr(r.body.p, NAME ".echo");
+    cr_assert_not_null(where, "node types of packs are listed");
+    cr_expect_not_null(strstr(where, "\"pack\":\"" NAME "@1.0.0\""));
+    cr_expect_not_null(strstr(where, "\"executable\":false"));
+}
+
 Test(packs_cli, a_pack_travels_from_one_host_to_another /* PACK-5, PACK-24, PACK-37 */) {
     static struct server to;
     const char *key = in_dir("k");

@@ -1,6 +1,6 @@
 /* test_packs.c: the registry in the store: what a publish writes is all there or nothing, whichever
- * call fails; names have one owner; bytes are there as long as something needs them (PACK-3, PACK-38
- * to PACK-41, PACK-55; P1 to P5 of store/packs.h). */
+ * call fails; names have one owner; bytes are there as long as something needs them (PACK-3,
+ * PACK-38 to PACK-41, PACK-55; P1 to P5 of store/packs.h). */
 #include "kit.h"
 
 #include "base/fault.h"
