@@ -13,6 +13,7 @@
 #include "host/canary.h"
 #include "host/keys.h"
 #include "host/metrics.h"
+#include "host/packs_seed.h"
 #include "host/remotes.h"
 #include "host/seal_file.h"
 #include "host/seal_old.h"
@@ -218,14 +219,15 @@ static bool lacks_agent(const struct host *h, struct str metadata) {
                                        &row, NULL) != 0;
 }
 
-/* Fixtures that rely on packs (30 section 3), which this host does not offer yet, on agents that
- * are not there, or on systems that it does not know: they would run without doing what their
- * scenario checks. */
+/* Fixtures that rely on packs or agents (30 section 3) that are not there, or on systems that this
+ * host does not know: they would run without doing what their scenario checks. */
 static bool asks_for_more(const struct host *h, const struct workflow *w) {
     struct str metadata = json_get(w->text, "metadata");
     for (size_t i = 0; i < w->nodes_nr; i++)
         if (lacks_remote(h, &w->nodes[i])) return true;
-    return json_get(metadata, "requiresInstalledPack").p != NULL || lacks_agent(h, metadata);
+    struct str pack = json_get(metadata, "requiresInstalledPack");
+    if (pack.p != NULL && !pack_is_shared(h->store, json_string(pack, h->arena))) return true;
+    return lacks_agent(h, metadata);
 }
 
 /* FIX-45: its scenario wants to see it refused. */
@@ -260,6 +262,7 @@ static int load_seeds(struct host *h, struct wopr_error *err) {
     struct seed_counts n = {0, 0, 0};
     int rc = 0;
     if (h->cfg.host_conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
+    if (rc == 0 && h->cfg.host_conformance) rc = seed_packs(h->store, err);
     if (rc == 0 && h->cfg.host_conformance)
         rc = seed_fixture_agents(h->store, str_c(h->cfg.host_tenant), err);
     if (rc == 0 && h->cfg.host_conformance)
