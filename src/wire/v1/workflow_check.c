@@ -5,6 +5,7 @@
 #include "codec/fields.h"
 #include "codec/ident.h"
 #include "domain/lint.h"
+#include "packs/pins.h"
 #include "store/tasks.h"
 #include "store/workflows.h"
 #include "wire/v1/wire_int.h"
@@ -61,12 +62,30 @@ static bool workflow_there(void *ctx, struct str id) {
 
 /* --- findings --- */
 
-static void finding_add(void *ctx, const struct lint_finding *f) {
+void v1_finding_add(void *ctx, const struct lint_finding *f) {
     struct v1_findings *all = ctx;
     lint_finding_render(f, &all->w);
     if (!f->error || all->refusal.b.failed) return;
     if (all->fields++ >= FIELDS_MAX || all->refusal.b.len + FIELD_ROOM > WOPR_DETAILS_SIZE) return;
     fields_add(&all->refusal.w, str_c(f->pointer), f->text);
+}
+
+void v1_findings_begin(struct v1_findings *out) {
+    *out = (struct v1_findings){0};
+    buf_init(&out->text, FINDINGS_MAX);
+    jw_init(&out->w, &out->text);
+    jw_array(&out->w);
+    jobj_begin(&out->refusal, WOPR_DETAILS_SIZE);
+    fields_begin(&out->refusal.w);
+}
+
+int v1_findings_end(struct v1_findings *out, int rc, struct wopr_error *err) {
+    jw_end_array(&out->w);
+    fields_end(&out->refusal.w);
+    if (rc == 0 && buf_failed(&out->text))
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the findings");
+    if (rc != 0) v1_findings_free(out);
+    return rc;
 }
 
 int v1_definition_check(struct http_call *c, struct str text, struct v1_findings *out,
@@ -79,19 +98,9 @@ int v1_definition_check(struct http_call *c, struct str text, struct v1_findings
     env.knows_type = type_there;
     env.ctx = &k;
     if (id.n < ID_MEMBER_MAX) k.own_id = json_string(id, c->arena);
-    *out = (struct v1_findings){0};
-    buf_init(&out->text, FINDINGS_MAX);
-    jw_init(&out->w, &out->text);
-    jw_array(&out->w);
-    jobj_begin(&out->refusal, WOPR_DETAILS_SIZE);
-    fields_begin(&out->refusal.w);
-    int rc = workflow_check(text, &env, &types, finding_add, out, &out->sum, err);
-    jw_end_array(&out->w);
-    fields_end(&out->refusal.w);
-    if (rc == 0 && buf_failed(&out->text))
-        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the findings");
-    if (rc != 0) v1_findings_free(out);
-    return rc;
+    v1_findings_begin(out);
+    int rc = workflow_check(text, &env, &types, v1_finding_add, out, &out->sum, err);
+    return v1_findings_end(out, rc, err);
 }
 
 void v1_findings_free(struct v1_findings *f) {
@@ -101,11 +110,10 @@ void v1_findings_free(struct v1_findings *f) {
     jobj_drop(&f->refusal);
 }
 
-int v1_findings_refuse(struct v1_findings *f, struct wopr_error *err) {
+int v1_findings_refuse(struct v1_findings *f, const char *check, struct wopr_error *err) {
     int rc = wopr_error_set(err, WOPR_E_VALIDATION,
-                            "the definition has %u error(s); POST it to "
-                            "/v1/host/wopr/workflows:check for all findings",
-                            f->sum.errors);
+                            "the definition has %u error(s); POST it to %s for all findings",
+                            f->sum.errors, check);
     jw_kint(&f->refusal.w, "errors", f->sum.errors);
     jw_kint(&f->refusal.w, "warnings", f->sum.warnings);
     jobj_details(&f->refusal, err);
@@ -160,7 +168,16 @@ static void built_in_list(struct http_call *c, struct jw *w) {
         if (types->find(types->ctx, id, c->arena, &t)) wf_type_render(&t, w);
 }
 
-/* The first page has the types of the host, each page types of workers. */
+static void pack_node_render(struct jw *w, const struct pack_node *t, struct arena *a) {
+    jw_object(w);
+    jw_kstr(w, "typeId", t->type_id);
+    jw_kstr_opt(w, "summary", t->summary);
+    jw_kstr(w, "pack", arena_printf(a, STR_FMT "@" STR_FMT, STR_ARG(t->pack), STR_ARG(t->version)));
+    jw_kbool(w, "executable", (PACK_LANGUAGES_HERE & 1u << t->language) != 0);
+    jw_end_object(w);
+}
+
+/* The first page has the types of the host and of packs, each page types of workers. */
 int v1_list_node_types(struct http_call *c) {
     struct wopr_error err = {0};
     struct worker_type_list l;
@@ -168,15 +185,19 @@ int v1_list_node_types(struct http_call *c) {
     size_t n;
     struct buf b;
     struct jw w;
+    struct pack_nodes packed = {NULL, 0};
     int rc = v1_worker_types_page(c, &l, &n, &err);
-    if (rc != 0) return wire_fail(c, &err);
     (void)http_query(c, "after", &given);
+    if (rc == 0 && !given)
+        rc = pack_nodes_list(wire_of(c)->store, c->who.tenant, c->arena, &packed, &err);
+    if (rc != 0) return wire_fail(c, &err);
     buf_init(&b, WIRE_SNAPSHOT_MAX);
     jw_init(&w, &b);
     jw_object(&w);
     jw_key(&w, "nodes");
     jw_array(&w);
     if (!given) built_in_list(c, &w);
+    for (size_t i = 0; i < packed.n; i++) pack_node_render(&w, &packed.v[i], c->arena);
     for (size_t i = 0; i < n; i++) worker_type_render(&w, &l.v[i]);
     jw_end_array(&w);
     if (l.n > n) jw_kstr(&w, "nextAfter", l.v[n - 1].type_id);

@@ -5,12 +5,14 @@
  *   phase 0 -----> judge: compile, check -> phase 1: queue ----> write, reply, resume
  */
 #include "base/clock.h"
+#include "packs/pins.h"
 #include "store/workflows.h"
 #include "wire/v1/wire_int.h"
 
 #include <stdio.h>
 
 #define ANSWER_MAX (2u * 1024 * 1024)
+#define CHECK_PATH "/v1/host/wopr/workflows:check"
 
 struct edit { /* in the call's arena */
     struct http_call *call;
@@ -122,10 +124,14 @@ static int put_judge(struct edit *e, struct wopr_error *err) {
             wire_int_param(c, "ifRevision", 0, INT64_MAX, WORKFLOW_ANY, &e->terms.if_revision, err);
     if (rc == 0) rc = v1_definition_check(c, c->body, &f, err);
     if (rc != 0) return rc;
-    if (f.sum.wf == NULL || (f.sum.errors > 0 && !force)) rc = v1_findings_refuse(&f, err);
+    if (f.sum.wf == NULL || (f.sum.errors > 0 && !force))
+        rc = v1_findings_refuse(&f, CHECK_PATH, err);
     else if (!str_eq(f.sum.wf->id, e->row.workflow_id))
         rc = wire_field_error(err, "id", "mismatch",
                               "the id of the definition is not that of the path");
+    if (rc == 0) /* PACK-64 */
+        rc = pack_pins_check(wire_of(c)->store, c->body, c->who.tenant, PACK_LANGUAGES_HERE,
+                             c->arena, err);
     if (rc == 0) {
         e->row.hash = f.sum.wf->hash;
         e->row.version = arena_str(c->arena, f.sum.wf->version);
