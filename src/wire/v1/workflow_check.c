@@ -5,6 +5,7 @@
 #include "codec/fields.h"
 #include "codec/ident.h"
 #include "domain/lint.h"
+#include "engine/workers.h"
 #include "packs/pins.h"
 #include "store/tasks.h"
 #include "store/workflows.h"
@@ -24,6 +25,17 @@ struct asker {
     struct str own_id; /* of the definition itself, which counts as stored */
 };
 
+static bool type_of_pack(const struct asker *k, struct str type_id, struct wf_type *out) {
+    const struct principal *who = &k->call->who;
+    struct wopr_error err = {0};
+    bool known = false;
+    if (engine_knows_type(wire_of(k->call)->engine, who->tenant, who->test_mode, type_id, &known,
+                          &err) != 0)
+        return false;
+    *out = (struct wf_type){type_id, .takes_ports = true};
+    return known;
+}
+
 static bool type_find(void *ctx, struct str type_id, struct arena *a, struct wf_type *out) {
     const struct asker *k = ctx;
     struct worker_type t;
@@ -31,7 +43,7 @@ static bool type_find(void *ctx, struct str type_id, struct arena *a, struct wf_
     if (k->types->find(k->types->ctx, type_id, a, out)) return true;
     if (store_worker_type_get(wire_of(k->call)->store, k->call->who.tenant, k->call->who.test_mode,
                               type_id, a, &t, &err) != 0)
-        return false;
+        return type_of_pack(k, type_id, out);
     *out = (struct wf_type){t.type_id, .summary = t.description, .takes_ports = true}; /* WRK-4 */
     return true;
 }
