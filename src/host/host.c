@@ -160,7 +160,8 @@ static int register_types(struct host *h, const struct node_type *extra, size_t 
     if (rc == 0) rc = definition_schema_new(&h->schemas, &h->env.definition_schema, err);
     if (rc != 0) return rc;
     h->env.knows_type = knows_type;
-    h->env.config_wrong = nodes_config_wrong;
+    h->env.config_wrong =
+        h->cfg.host_conversations ? nodes_config_wrong : nodes_config_wrong_silent;
     h->env.ctx = h;
     h->env_seeds = h->env;
     h->env_seeds.knows_type = seed_knows_type;

@@ -44,6 +44,8 @@ struct agent_config {
 };
 /* agent_config.c.  NULL, or what is wrong with it (a literal, or arena text). */
 const char *agent_config_read(struct str config, struct arena *a, struct agent_config *out);
+/* What both wire styles take as the name of a function. */
+bool agent_tool_name_fits(struct str name);
 /* Does value fit?  NULL when it does, else why not; *judged is false where the schema is none. */
 const char *agent_schema_wrong(struct str schema, struct str value, struct arena *a, bool *judged);
 

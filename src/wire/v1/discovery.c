@@ -3,6 +3,7 @@
  * document is built once, in v1_new.  It advertises only what this build does: a row is added
  * together with its feature.
  */
+#include "packs/judge.h"
 #include "wire/v1/wire_int.h"
 
 enum { DISCOVERY_MAX = 1024 * 1024, ACK_TIMEOUT_S = 10, LAYER2_SECONDS = 14 * 86400 };
@@ -382,6 +383,12 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_kbool(w, "supported", true);
     jw_kstrz(w, "path", "/v1/host/wopr/tasks:claim");
     jw_end_object(w);
+    jw_key(w, "packs"); /* docs/packs.md */
+    jw_object(w);
+    jw_kstrz(w, "registry", "/v1/packs");
+    jw_kstrz(w, "signingMethod", "manual");
+    jw_kint(w, "tarballBytesMax", (int64_t)PACK_TARBALL_BYTES_MAX);
+    jw_end_object(w);
     jw_key(w, "limits");
     jw_object(w);
     jw_kint(w, "maxRunDurationSec", c->max_run_duration_sec);
@@ -431,15 +438,14 @@ static void put_orchestrator(const struct v1_config *c, struct jw *w) { /* ORCH-
 
 static void put_dispatch(const struct v1_config *c, struct jw *w) { /* DISP-1 */
     static const char *const MODELS[] = {"child-run", NULL};
-    static const char *const ROUTINGS[] = {"clarification", "auto", NULL};
-    (void)c;
+    static const char *const ROUTINGS[] = {"conversation", "clarification", "auto", NULL};
     jw_object(w);
     jw_kbool(w, "supported", true);
     jw_key(w, "models");
     string_list(w, MODELS);
     jw_kbool(w, "fanOutSupported", true);
     jw_key(w, "askUserRoutings");
-    string_list(w, ROUTINGS);
+    string_list(w, ROUTINGS + !c->conversations);
     jw_end_object(w);
 }
 
