@@ -60,7 +60,8 @@ struct issuer_table {
 /* Signatures that were verified, by the digest of their token: a program sends the same one with
  * each request, and a signature costs more than all else that tells who asks.  Only that the
  * signature is one of that set of keys is remembered; claims are judged each time.  ISSUER_SEEN_NR
- * entries, whatever the number and the size of tokens: a new one takes the place of the older of two. */
+ * entries of fixed size, however many tokens there are: a new one takes the place of the older of
+ * two. */
 enum { ISSUER_SEEN_NR = 4096, ISSUER_SEEN_MS = 300000 };
 struct issuer_seen {
     struct sha256 token;
