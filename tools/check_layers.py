@@ -24,6 +24,7 @@ FOREIGN = {
     "zlib.h": ["codec/gzip.c"],
     "unicase.h": ["codec/fold.c"],
     "uninorm.h": ["codec/fold.c"],
+    "yaml.h": ["workspec/parse_yaml.c"],
     "sys/socket.h": ["base/net", "base/child.c", "http/", "egress/"],
     "netinet/": ["base/net", "http/", "egress/"],
     "arpa/inet.h": ["base/net", "http/", "egress/"],

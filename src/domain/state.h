@@ -241,6 +241,7 @@ struct run_meta {
     struct str inputs_clear; /* raw object of the masked ones; empty: none, or not known */
     bool sealed;             /* some inputs are masked */
     struct str transport;    /* "rest" */
+    struct str agents, agents_digest; /* struct agent_set (AGT-46); empty: none, or not read */
     bool test_mode;
     int32_t shown_engine_version; /* as printed; CURRENT_ENGINE_VERSION unless forced (VER-11) */
     int64_t created_ms;

@@ -60,6 +60,8 @@ static const char *const FINAL_CODES[] = {
     "child_cancelled",
     "conformance_test_failure",
     "event_payload_invalid",
+    "handoff_return_invalid",
+    "handoff_task_invalid",
     "input_unresolved",
     "loopback_limit_exceeded",
     "recursion_limit_exceeded",

@@ -18,6 +18,7 @@
 #include "host/seal_old.h"
 #include "nodes/nodes.h"
 #include "otel/otel.h"
+#include "store/agents.h"
 #include "store/sqlite/sqlite.h"
 #include "wire/v1/v1.h"
 
@@ -207,14 +208,21 @@ static bool lacks_remote(const struct host *h, const struct wf_node *n) {
     return true;
 }
 
-/* Fixtures that rely on packs (30 section 3), which this host does not offer yet, or on systems
- * that it does not know: they would run without doing what their scenario checks. */
+static bool lacks_agent(const struct host *h, struct str metadata) {
+    struct agent_row row;
+    struct str id = json_string(json_get(metadata, "requiresWorkspaceAgent"), h->arena);
+    return id.n > 0 && store_agent_get(h->store, str_c(h->cfg.host_tenant), false, id, h->arena,
+                                       &row, NULL) != 0;
+}
+
+/* Fixtures that rely on packs (30 section 3), which this host does not offer yet, on agents that
+ * are not there, or on systems that it does not know: they would run without doing what their
+ * scenario checks. */
 static bool asks_for_more(const struct host *h, const struct workflow *w) {
     struct str metadata = json_get(w->text, "metadata");
     for (size_t i = 0; i < w->nodes_nr; i++)
         if (lacks_remote(h, &w->nodes[i])) return true;
-    return json_get(metadata, "requiresInstalledPack").p != NULL ||
-           json_get(metadata, "requiresWorkspaceAgent").p != NULL;
+    return json_get(metadata, "requiresInstalledPack").p != NULL || lacks_agent(h, metadata);
 }
 
 /* FIX-45: its scenario wants to see it refused. */
@@ -249,6 +257,8 @@ static int load_seeds(struct host *h, struct wopr_error *err) {
     struct seed_counts n = {0, 0, 0};
     int rc = 0;
     if (h->cfg.host_conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
+    if (rc == 0 && h->cfg.host_conformance)
+        rc = seed_fixture_agents(h->store, str_c(h->cfg.host_tenant), err);
     if (rc == 0 && h->cfg.host_conformance)
         rc = canary_provide(h->store, h->vault, str_c(h->cfg.host_tenant), err);
     if (rc == 0 && h->cfg.host_seed[0] != '\0')

@@ -125,8 +125,9 @@ static bool schema_say(struct loop *l) {
     if (l->c.schema.n == 0) return true;
     text = arena_printf(l->call->a,
                         "When you have the answer, say it as one JSON value that fits this JSON "
-                        "Schema, and nothing else: " STR_FMT,
-                        STR_ARG(l->c.schema));
+                        "Schema, and nothing else: " STR_FMT "%s" STR_FMT,
+                        STR_ARG(l->c.schema), l->c.returns.n > 0 ? "\nIt fits this one, too: " : "",
+                        STR_ARG(l->c.returns));
     if (!text.p) node_no_memory(l->out);
     if (!text.p || !message_put(l, (struct ai_message){.role = AI_SYSTEM, .content = text}))
         return false;
@@ -275,7 +276,9 @@ static bool answer_repair(struct loop *l, const struct ai_answer *ans, const cha
 static const char *value_wrong(struct loop *l, struct str value) {
     bool judged = true;
     if (json_check(value, &JSON_LIMITS_DEFAULT, NULL) != 0) return "it is no JSON value";
-    return agent_schema_wrong(l->c.schema, value, l->call->a, &judged);
+    const char *why = agent_schema_wrong(l->c.schema, value, l->call->a, &judged);
+    if (why || l->c.returns.n == 0) return why;
+    return agent_schema_wrong(l->c.returns, value, l->call->a, &judged);
 }
 
 /* AGT-24, AGT-30: a structured answer is a decision, and its member confidence counts. */
@@ -329,6 +332,7 @@ void agent_effects_new(const struct node_call *call, struct node_result *out) {
 
 static bool loop_open(struct loop *l) {
     struct str stream = node_arg(l->call, "expectsStreaming");
+    struct agent g;
     const char *why = agent_config_read(l->call->config, l->call->a, &l->c);
     if (!why && l->call->run->options.mock != MOCK_NONE)
         why =
@@ -337,6 +341,7 @@ static bool loop_open(struct loop *l) {
         node_invalid(l->out, why);
         return false;
     }
+    if (agent_manifest_of(l->call, &g)) agent_config_narrow(&l->c, &g, l->call->a);
     if (!ai_prompt_read_bare(l->call, l->all, &l->p, l->out)) return false;
     if (stream.n == 0) l->p.stream = true;
     l->messages_cap = l->p.messages_nr;

@@ -188,6 +188,27 @@ static void definitions(void) {
     say("getNodeType", "/v1/host/wopr/nodes/core.delay", NULL, NULL, 200);
 }
 
+static void agents(void) {
+    const char *path = "/v1/host/wopr/agents", *own = fmt("%s/local.desk.clerk", path);
+    const char *body = "{\"manifest\":{\"agentId\":\"local.desk.clerk\",\"persona\":\"Clerk\","
+                       "\"modelClass\":\"general\",\"systemPrompt\":\"Be kind.\"}}";
+    say("checkAgent", fmt("%s:check", path), body, NULL, 200);
+    say("checkAgent", fmt("%s:check", path), "{\"manifest\":{\"persona\":1}}", NULL, 200);
+    say("putAgent", own, body, NULL, 200);
+    say("putAgent", own, "{\"manifest\":{}}", NULL, 400);
+    say("putAgent", fmt("%s?ifRevision=99", own),
+        "{\"manifest\":{\"agentId\":\"local.desk.clerk\",\"persona\":\"Other\",\"modelClass\":"
+        "\"general\",\"systemPrompt\":\"S\"}}",
+        NULL, 409);
+    say("listAgents", fmt("%s?limit=1", path), NULL, NULL, 200);
+    say("listAgents", fmt("%s?after=", path), NULL, NULL, 400);
+    say("getAgent", own, NULL, NULL, 200);
+    say("exportAgents", "/v1/packs/export", NULL, NULL, 200);
+    say("deleteAgent", own, NULL, NULL, 200);
+    say("getAgent", own, NULL, NULL, 404);
+    say("deleteAgent", own, NULL, NULL, 404);
+}
+
 static const char *begin(const char *workflow, const char *extras) {
     const char *body = fmt("{\"workflowId\":\"%s\"%s}", workflow, extras);
     struct reply r = say("createRun", "/v1/runs", body, NULL, 201);
@@ -196,6 +217,7 @@ static const char *begin(const char *workflow, const char *extras) {
 
 static void read_all(const char *run) {
     say("getRun", fmt("/v1/runs/%s", run), NULL, NULL, 200);
+    say("getRunAgents", fmt("/v1/host/wopr/runs/%s/agents", run), NULL, NULL, 200);
     say("getDebugBundle", fmt("/v1/runs/%s/debug-bundle", run), NULL, NULL, 200);
     say("listRunCallbacks", fmt("/v1/host/wopr/runs/%s/callbacks", run), NULL, NULL, 200);
     say("pollRunEvents", fmt("/v1/runs/%s/events/poll?timeout=1", run), NULL, NULL, 200);
@@ -433,7 +455,6 @@ static void packs(void) {
     say("yankPack", fmt("%s/yank", one), "{\"reason\":\"r\"}", NULL, 200);
     say("unyankPack", fmt("%s/yank", one), NULL, NULL, 200);
     say("listPacks", "/v1/packs", NULL, NULL, 200);
-    say("exportPackAgents", "/v1/packs/export", NULL, NULL, 200);
     say("unpublishPack", one, NULL, NULL, 200);
     buf_fini(&text);
     buf_fini(&key);
@@ -447,6 +468,7 @@ Test(answers,
     documents();
     say("verifyAuditLog", "/v1/audit/verify", NULL, NULL, 200);
     definitions();
+    agents();
     runs();
     control();
     forks();

@@ -150,6 +150,49 @@ class Workflows:
         return cast(wire.WorkflowDefinition, self._call("getWorkflowVersion", path=path, **options))
 
 
+class Agents:
+    """Agents of the workspace: new runs go by what is stored when they start."""
+
+    def __init__(self, transport: Transport):
+        self._call = transport.call
+
+    def get(self, agent_id: str, **options: Unpack[CallOptions]) -> wire.Agent:
+        return cast(wire.Agent, self._call("getAgent", path={"agentId": agent_id}, **options))
+
+    def list(self, *, limit: Optional[int] = None, after: Optional[str] = None, **options: Unpack[CallOptions]) -> wire.AgentList:
+        """One page, by id."""
+        return cast(wire.AgentList, self._call("listAgents", query=given(limit=limit, after=after), **options))
+
+    def list_all(self, *, limit: Optional[int] = None, **options: Unpack[CallOptions]) -> Iterator[wire.AgentSummary]:
+        def page(after: Optional[str]) -> Page:
+            got = self.list(limit=limit, after=after, **options)
+            return got["agents"], got.get("nextAfter")
+
+        return pages(page)
+
+    def check(self, definition: Mapping[str, Any], **options: Unpack[CallOptions]) -> wire.AgentCheck:
+        """Says all that is wrong or strange in ``{"manifest": ..., "files": ...}``; stores nothing."""
+        return cast(wire.AgentCheck, self._call("checkAgent", body=definition, repeatable=True, **options))
+
+    def put(self, definition: Mapping[str, Any], *, if_revision: Optional[int] = None, **options: Unpack[CallOptions]) -> wire.AgentStored:
+        """Stores ``{"manifest": ..., "files": ...}``; runs keep what they began with.  ``if_revision``: only if this one is stored now
+        (0: none); else ConflictError with ``details["revision"]``."""
+        path, query = {"agentId": definition["manifest"]["agentId"]}, given(ifRevision=if_revision)
+        return cast(wire.AgentStored, self._call("putAgent", path=path, query=query, body=definition, **options))
+
+    def delete(self, agent_id: str, *, if_revision: Optional[int] = None, **options: Unpack[CallOptions]) -> wire.AgentDeleted:
+        query = given(ifRevision=if_revision)
+        return cast(wire.AgentDeleted, self._call("deleteAgent", path={"agentId": agent_id}, query=query, **options))
+
+    def of_run(self, run_id: str, **options: Unpack[CallOptions]) -> wire.RunAgents:
+        """Those that a run was started with, and goes by."""
+        return cast(wire.RunAgents, self._call("getRunAgents", path={"runId": run_id}, **options))
+
+    def export(self, *, limit: Optional[int] = None, after: Optional[str] = None, **options: Unpack[CallOptions]) -> wire.AgentExport:
+        """Manifests as packs have them."""
+        return cast(wire.AgentExport, self._call("exportAgents", query=given(limit=limit, after=after), **options))
+
+
 class NodeTypes:
     def __init__(self, transport: Transport):
         self._call = transport.call
@@ -367,6 +410,7 @@ class WoprClient:
         self._transport = transport
         self.discovery = Discovery(transport)
         self.workflows = Workflows(transport)
+        self.agents = Agents(transport)
         self.node_types = NodeTypes(transport)
         self.runs = Runs(transport)
         self.interrupts = Interrupts(transport)

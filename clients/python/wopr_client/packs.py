@@ -16,10 +16,6 @@ class Packs:
         """The packs of the tenant, with their node types and agents."""
         return cast(wire.PackInstalledList, self._call("listPacks"))
 
-    def agents(self) -> wire.PackAgents:
-        """Manifests of the tenant's agents, and the packs that they came with."""
-        return cast(wire.PackAgents, self._call("exportPackAgents"))
-
     def search(self, q: str = "", *, limit: Optional[int] = None, cursor: Optional[str] = None) -> wire.PackSearch:
         """One page of packs that have all the words."""
         return cast(wire.PackSearch, self._call("searchPacks", query=given(q=q, limit=limit, cursor=cursor)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Literal, NamedTuple, NotRequired, TypedDict, Union
 
 
-AgentManifest = Union[Any]
+PackAgentManifest = Union[Any]
 
 
 class AgentRef(TypedDict):
@@ -758,6 +758,101 @@ class NodeTypeList(TypedDict):
     nextAfter: NotRequired[str]
 
 
+class AgentManifestMemoryShape(TypedDict):
+    scratchpad: NotRequired[bool]
+    conversation: NotRequired[bool]
+    longTerm: NotRequired[bool]
+
+
+class AgentManifestConfidence(TypedDict):
+    defaultThreshold: NotRequired[float]
+
+
+class AgentManifestHandoff(TypedDict):
+    taskSchemaRef: NotRequired[str]
+    returnSchemaRef: NotRequired[str]
+
+
+class AgentManifest(TypedDict):
+    """What an agent is. Of systemPrompt and systemPromptRef exactly one is there."""
+
+    agentId: str
+    persona: str
+    modelClass: Literal["reasoning", "writing", "coding", "research", "classification", "general"]
+    systemPrompt: NotRequired[str]
+    systemPromptRef: NotRequired[str]
+    toolAllowlist: NotRequired[List[str]]
+    memoryShape: NotRequired[AgentManifestMemoryShape]
+    confidence: NotRequired[AgentManifestConfidence]
+    handoff: NotRequired[AgentManifestHandoff]
+    label: NotRequired[str]
+    description: NotRequired[str]
+
+
+class AgentDefinition(TypedDict):
+    manifest: AgentManifest
+    files: NotRequired[Dict[str, str]]
+
+
+class AgentCheck(TypedDict):
+    valid: bool
+    errors: int
+    warnings: int
+    findings: List[Finding]
+    agentId: NotRequired[str]
+
+
+class AgentStored(TypedDict):
+    agentId: str
+    revision: int
+    hash: str
+    result: Literal["created", "updated", "unchanged"]
+    findings: List[Finding]
+
+
+class AgentDeleted(TypedDict):
+    agentId: str
+    deleted: bool
+
+
+class AgentSummary(TypedDict):
+    agentId: str
+    revision: int
+    hash: str
+    createdAt: str
+    updatedAt: str
+    createdBy: NotRequired[str]
+    persona: str
+    modelClass: str
+    label: NotRequired[str]
+
+
+class AgentList(TypedDict):
+    agents: List[AgentSummary]
+    nextAfter: NotRequired[str]
+
+
+class Agent(TypedDict):
+    agentId: str
+    revision: int
+    hash: str
+    createdAt: str
+    updatedAt: str
+    createdBy: NotRequired[str]
+    definition: AgentDefinition
+
+
+class RunAgents(TypedDict):
+    runId: str
+    agentSet: NotRequired[str]
+    agents: Dict[str, AgentDefinition]
+
+
+class AgentExport(TypedDict):
+    manifests: List[AgentManifest]
+    nextAfter: NotRequired[str]
+
+
 RunStatus = Literal["pending", "running", "paused", "waiting-approval", "waiting-input", "waiting-external", "completed", "failed", "cancelled"]
 
 
@@ -1308,16 +1403,11 @@ class PackInstalled(TypedDict):
     origin: NotRequired[str]
     installedAt: NotRequired[str]
     nodes: List[Dict[str, Any]]
-    agents: List[AgentManifest]
+    agents: List[PackAgentManifest]
 
 
 class PackInstalledList(TypedDict):
     packs: List[PackInstalled]
-
-
-class PackAgents(TypedDict):
-    manifests: List[AgentManifest]
-    provenance: Dict[str, str]
 
 
 class AuditReport(TypedDict):
@@ -1366,6 +1456,13 @@ OPERATIONS: Dict[str, Operation] = {
     "getWorkflowVersion": Operation("GET", "/v1/host/wopr/workflows/{workflowId}/versions/{revision}", False),
     "listNodeTypes": Operation("GET", "/v1/host/wopr/nodes", False),
     "getNodeType": Operation("GET", "/v1/host/wopr/nodes/{typeId}", False),
+    "listAgents": Operation("GET", "/v1/host/wopr/agents", False),
+    "getAgent": Operation("GET", "/v1/host/wopr/agents/{agentId}", False),
+    "putAgent": Operation("PUT", "/v1/host/wopr/agents/{agentId}", False),
+    "deleteAgent": Operation("DELETE", "/v1/host/wopr/agents/{agentId}", False),
+    "checkAgent": Operation("POST", "/v1/host/wopr/agents:check", False),
+    "getRunAgents": Operation("GET", "/v1/host/wopr/runs/{runId}/agents", False),
+    "exportAgents": Operation("GET", "/v1/packs/export", False),
     "createRun": Operation("POST", "/v1/runs", True),
     "listRuns": Operation("GET", "/v1/runs", False),
     "getRun": Operation("GET", "/v1/runs/{runId}", False),
@@ -1403,7 +1500,6 @@ OPERATIONS: Dict[str, Operation] = {
     "listWebhookDeadLetters": Operation("GET", "/v1/host/wopr/webhooks/{webhookId}/dead-letters", False),
     "retryWebhook": Operation("POST", "/v1/host/wopr/webhooks/{webhookId}:retry", False),
     "listPacks": Operation("GET", "/v1/packs", False),
-    "exportPackAgents": Operation("GET", "/v1/packs/export", False),
     "searchPacks": Operation("GET", "/v1/packs/-/search", False),
     "getPack": Operation("GET", "/v1/packs/{name}", False),
     "getPackIndex": Operation("GET", "/v1/packs/{name}/index.json", False),

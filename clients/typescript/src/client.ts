@@ -90,6 +90,52 @@ class Workflows {
   }
 }
 
+/** Agents of the workspace: new runs go by what is stored when they start. */
+class Agents {
+  constructor(private readonly transport: Transport) {}
+
+  get(agentId: string, options?: CallOptions): Promise<wire.Agent> {
+    return this.transport.call("getAgent", { path: { agentId } }, options);
+  }
+
+  /** One page, by id. */
+  list(query: wire.ListAgentsQuery = {}, options?: CallOptions): Promise<wire.AgentList> {
+    return this.transport.call("listAgents", { query: query as Query }, options);
+  }
+
+  listAll(query: Omit<wire.ListAgentsQuery, "after"> = {}, options?: CallOptions): AsyncGenerator<wire.AgentSummary, void, undefined> {
+    return pages(async (after) => {
+      const page = await this.list(after === undefined ? query : { ...query, after }, options);
+      return { items: page.agents, next: page.nextAfter };
+    });
+  }
+
+  /** Says all that is wrong or strange in a definition; stores nothing. */
+  check(definition: wire.AgentDefinition | wire.AnyDefinition, options?: CallOptions): Promise<wire.AgentCheck> {
+    return this.transport.call("checkAgent", { body: definition, repeatable: true }, options);
+  }
+
+  /** Stores a definition under its id; runs keep the one that they began with. */
+  put(definition: wire.AgentDefinition, query: wire.PutAgentQuery = {}, options?: CallOptions): Promise<wire.AgentStored> {
+    const path = { agentId: definition.manifest.agentId };
+    return this.transport.call("putAgent", { path, query: query as Query, body: definition }, options);
+  }
+
+  delete(agentId: string, query: wire.DeleteAgentQuery = {}, options?: CallOptions): Promise<wire.AgentDeleted> {
+    return this.transport.call("deleteAgent", { path: { agentId }, query: query as Query }, options);
+  }
+
+  /** Those that a run was started with, and goes by. */
+  ofRun(runId: string, options?: CallOptions): Promise<wire.RunAgents> {
+    return this.transport.call("getRunAgents", { path: { runId } }, options);
+  }
+
+  /** Manifests as packs have them. */
+  export(query: wire.ExportAgentsQuery = {}, options?: CallOptions): Promise<wire.AgentExport> {
+    return this.transport.call("exportAgents", { query: query as Query }, options);
+  }
+}
+
 class NodeTypes {
   constructor(private readonly transport: Transport) {}
 
@@ -298,6 +344,7 @@ class Audit {
 export class WoprClient {
   readonly discovery: Discovery;
   readonly workflows: Workflows;
+  readonly agents: Agents;
   readonly nodeTypes: NodeTypes;
   readonly runs: Runs;
   readonly interrupts: Interrupts;
@@ -313,6 +360,7 @@ export class WoprClient {
     const transport = (this.transport = new Transport(options));
     this.discovery = new Discovery(transport);
     this.workflows = new Workflows(transport);
+    this.agents = new Agents(transport);
     this.nodeTypes = new NodeTypes(transport);
     this.runs = new Runs(transport);
     this.interrupts = new Interrupts(transport);

@@ -18,10 +18,6 @@ export class Packs {
   installed(options?: CallOptions): Promise<wire.PackInstalledList> {
     return this.transport.call("listPacks", {}, options);
   }
-  /** Manifests of the tenant's agents, and the packs that they came with. */
-  agents(options?: CallOptions): Promise<wire.PackAgents> {
-    return this.transport.call("exportPackAgents", {}, options);
-  }
   /** One page of packs that have all the words. */
   search(query: wire.SearchPacksQuery = {}, options?: CallOptions): Promise<wire.PackSearch> {
     return this.transport.call("searchPacks", { query: query as Query }, options);

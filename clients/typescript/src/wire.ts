@@ -5,7 +5,7 @@
  * `*SchemaRef` fields under `handoff` reference external tarball files. See RFC 0003 + `node-packs.md`
  * §`agents[]` extension.
  */
-export type AgentManifest = unknown;
+export type PackAgentManifest = unknown;
 
 /**
  * Slim wire-shape projection of an agent's identity. Carried on `RunSnapshot.agent` (the active worker for a
@@ -1158,6 +1158,111 @@ export interface NodeTypeList {
   nextAfter?: string;
 }
 
+/** What an agent is. Of systemPrompt and systemPromptRef exactly one is there. */
+export interface AgentManifest {
+  /**
+   * A tier (core, vendor, community, private or local) and at least two more parts, with dots between. An id of
+   * the tier local must exist when a run starts that is pinned to it.
+   */
+  agentId: string;
+  persona: string;
+  modelClass: "reasoning" | "writing" | "coding" | "research" | "classification" | "general";
+  systemPrompt?: string;
+  /** Name of a file of the definition. */
+  systemPromptRef?: string;
+  /** Tools that it may call: openwop:<tool>, mcp:<tool> or <vendor>.<host>:<tool>. Absent: none. */
+  toolAllowlist?: string[];
+  memoryShape?: {
+    scratchpad?: boolean;
+    conversation?: boolean;
+    longTerm?: boolean;
+  };
+  confidence?: {
+    defaultThreshold?: number;
+  };
+  handoff?: {
+    /** Name of a file: the JSON Schema that inputs of a node fit. */
+    taskSchemaRef?: string;
+    /** Name of a file: the JSON Schema that outputs of a node fit; of vendor.wopr.agent, its answer. */
+    returnSchemaRef?: string;
+  };
+  label?: string;
+  description?: string;
+}
+
+export interface AgentDefinition {
+  manifest: AgentManifest;
+  /** Texts of the files that the manifest names. */
+  files?: Record<string, string>;
+}
+
+export interface AgentCheck {
+  /** true: no errors. */
+  valid: boolean;
+  errors: number;
+  warnings: number;
+  findings: Finding[];
+  agentId?: string;
+}
+
+export interface AgentStored {
+  agentId: string;
+  /** Grows with each change; none is given twice. */
+  revision: number;
+  /** SHA-256 of the canonical form of the definition. */
+  hash: string;
+  result: "created" | "updated" | "unchanged";
+  findings: Finding[];
+}
+
+export interface AgentDeleted {
+  agentId: string;
+  deleted: boolean;
+}
+
+export interface AgentSummary {
+  agentId: string;
+  revision: number;
+  hash: string;
+  createdAt: string;
+  updatedAt: string;
+  /** Id of the key that stored it last. */
+  createdBy?: string;
+  persona: string;
+  modelClass: string;
+  label?: string;
+}
+
+export interface AgentList {
+  agents: AgentSummary[];
+  /** There are further ones: pass this as after. */
+  nextAfter?: string;
+}
+
+export interface Agent {
+  agentId: string;
+  revision: number;
+  hash: string;
+  createdAt: string;
+  updatedAt: string;
+  createdBy?: string;
+  definition: AgentDefinition;
+}
+
+export interface RunAgents {
+  runId: string;
+  /** Digest of the set, as run.started has it; absent: there are none. */
+  agentSet?: string;
+  /** Definitions by id. */
+  agents: Record<string, AgentDefinition>;
+}
+
+export interface AgentExport {
+  manifests: AgentManifest[];
+  /** There are further ones: pass this as after. */
+  nextAfter?: string;
+}
+
 export type RunStatus = "pending" | "running" | "paused" | "waiting-approval" | "waiting-input" | "waiting-external" | "completed" | "failed" | "cancelled";
 
 export type ForkMode = "replay" | "branch";
@@ -1756,17 +1861,11 @@ export interface PackInstalled {
   origin?: string;
   installedAt?: string;
   nodes: Record<string, unknown>[];
-  agents: AgentManifest[];
+  agents: PackAgentManifest[];
 }
 
 export interface PackInstalledList {
   packs: PackInstalled[];
-}
-
-export interface PackAgents {
-  manifests: AgentManifest[];
-  /** The pack and version that an agent came with, by agentId. */
-  provenance: Record<string, string>;
 }
 
 export interface AuditReport {
@@ -1833,6 +1932,40 @@ export interface ListNodeTypesQuery {
   /** Entries per page. */
   limit?: number;
   /** Types of workers after this id: nextAfter of the page before. */
+  after?: string;
+}
+
+/** Query parameters of `listAgents`. */
+export interface ListAgentsQuery {
+  /** Entries per page. */
+  limit?: number;
+  /** Agents after this id: nextAfter of the page before. */
+  after?: string;
+}
+
+/** Query parameters of `putAgent`. */
+export interface PutAgentQuery {
+  /**
+   * Only if this is the revision that is stored now, 0: only if none is; else 409 with details.revision. A
+   * definition that is stored already is no conflict.
+   */
+  ifRevision?: number;
+}
+
+/** Query parameters of `deleteAgent`. */
+export interface DeleteAgentQuery {
+  /**
+   * Only if this is the revision that is stored now, 0: only if none is; else 409 with details.revision. A
+   * definition that is stored already is no conflict.
+   */
+  ifRevision?: number;
+}
+
+/** Query parameters of `exportAgents`. */
+export interface ExportAgentsQuery {
+  /** Entries per page. */
+  limit?: number;
+  /** Agents after this id: nextAfter of the page before. */
   after?: string;
 }
 
@@ -1973,6 +2106,13 @@ export const operations = {
   getWorkflowVersion: { method: "GET", path: "/v1/host/wopr/workflows/{workflowId}/versions/{revision}", idempotent: false },
   listNodeTypes: { method: "GET", path: "/v1/host/wopr/nodes", idempotent: false },
   getNodeType: { method: "GET", path: "/v1/host/wopr/nodes/{typeId}", idempotent: false },
+  listAgents: { method: "GET", path: "/v1/host/wopr/agents", idempotent: false },
+  getAgent: { method: "GET", path: "/v1/host/wopr/agents/{agentId}", idempotent: false },
+  putAgent: { method: "PUT", path: "/v1/host/wopr/agents/{agentId}", idempotent: false },
+  deleteAgent: { method: "DELETE", path: "/v1/host/wopr/agents/{agentId}", idempotent: false },
+  checkAgent: { method: "POST", path: "/v1/host/wopr/agents:check", idempotent: false },
+  getRunAgents: { method: "GET", path: "/v1/host/wopr/runs/{runId}/agents", idempotent: false },
+  exportAgents: { method: "GET", path: "/v1/packs/export", idempotent: false },
   createRun: { method: "POST", path: "/v1/runs", idempotent: true },
   listRuns: { method: "GET", path: "/v1/runs", idempotent: false },
   getRun: { method: "GET", path: "/v1/runs/{runId}", idempotent: false },
@@ -2010,7 +2150,6 @@ export const operations = {
   listWebhookDeadLetters: { method: "GET", path: "/v1/host/wopr/webhooks/{webhookId}/dead-letters", idempotent: false },
   retryWebhook: { method: "POST", path: "/v1/host/wopr/webhooks/{webhookId}:retry", idempotent: false },
   listPacks: { method: "GET", path: "/v1/packs", idempotent: false },
-  exportPackAgents: { method: "GET", path: "/v1/packs/export", idempotent: false },
   searchPacks: { method: "GET", path: "/v1/packs/-/search", idempotent: false },
   getPack: { method: "GET", path: "/v1/packs/{name}", idempotent: false },
   getPackIndex: { method: "GET", path: "/v1/packs/{name}/index.json", idempotent: false },

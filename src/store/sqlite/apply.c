@@ -200,6 +200,9 @@ static int origin_insert(struct batch *b, const struct plan *p) {
     const struct run_row_new *n = p->create;
     const struct run_meta *m = &n->meta;
     struct query q;
+    int64_t set_no;
+    int rc = agent_set_hold(b->c, m, &set_no, b->err);
+    if (rc != 0) return rc;
     query_begin(&q, b->c, SQL_ORIGIN_INSERT);
     bind_int(&q, p->run_no);
     bind_text(&q, m->workspace);
@@ -219,6 +222,7 @@ static int origin_insert(struct batch *b, const struct plan *p) {
     bind_int(&q, n->child_flags);
     bind_int(&q, m->sealed);
     bind_int(&q, n->callback_answers);
+    bind_int_opt(&q, set_no, 0);
     return query_run(&q, b->err);
 }
 

@@ -3,7 +3,9 @@
  * document is built once, in v1_new.  It advertises only what this build does: a row is added
  * together with its feature.
  */
+#include "domain/agent_manifest.h"
 #include "packs/judge.h"
+#include "store/agents.h"
 #include "wire/v1/wire_int.h"
 
 enum { DISCOVERY_MAX = 1024 * 1024, ACK_TIMEOUT_S = 10, LAYER2_SECONDS = 14 * 86400 };
@@ -389,6 +391,13 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_kstrz(w, "signingMethod", "manual");
     jw_kint(w, "tarballBytesMax", (int64_t)PACK_TARBALL_BYTES_MAX);
     jw_end_object(w);
+    jw_key(w, "agentManifests"); /* docs/agents.md */
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_kstrz(w, "path", "/v1/host/wopr/agents");
+    jw_kint(w, "maxAgents", AGENTS_MAX);
+    jw_kint(w, "maxDefinitionBytes", AGENT_DEFINITION_MAX);
+    jw_end_object(w);
     jw_key(w, "limits");
     jw_object(w);
     jw_kint(w, "maxRunDurationSec", c->max_run_duration_sec);
@@ -398,8 +407,9 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_end_object(w);
 }
 
-/* AGT-11..13: what agents do here is real wherever they decide; reasoning and tools are told by the
- * fixtures of conformance only, until a node type asks a model for them. */
+/* AGT-11..13: what agents do here is real wherever they decide.  Reasoning and calls of tools come
+ * from models (vendor.wopr.agent), so without a provider only the fixtures of conformance have
+ * them. */
 static void put_agents(const struct v1_config *c, struct jw *w) {
     jw_object(w);
     jw_kbool(w, "supported", true);
@@ -415,8 +425,13 @@ static void put_agents(const struct v1_config *c, struct jw *w) {
     }
     jw_kbool(w, "orchestrator", true);
     jw_kbool(w, "dispatch", true);
-    jw_kbool(w, "reasoningEvents", c->conformance);
-    jw_kbool(w, "toolEvents", c->conformance);
+    bool models = c->limits.ai_providers && c->limits.ai_providers[0];
+    if (c->model_classes) {
+        jw_key(w, "modelClasses");
+        string_list(w, c->model_classes);
+    }
+    jw_kbool(w, "reasoningEvents", models || c->conformance);
+    jw_kbool(w, "toolEvents", models || c->conformance);
     jw_kbool(w, "handoffEvents", true);
     jw_kbool(w, "decisionEvents", true);
     jw_end_object(w);

@@ -235,7 +235,8 @@ static int signature_get(struct http_call *c, struct str name, struct str versio
 }
 
 /* One plain word is no name of a pack, but harmless: to a reader of a file it is one that is not
- * there, which is how others find out that this is a registry (41-conformance: maliciousManifest) */
+ * there, which is how others find out that this is a registry (41-conformance:
+ * maliciousManifest) */
 static bool is_plain_word(struct str name) {
     for (size_t i = 0; i < name.n; i++)
         if (!(name.p[i] >= 'a' && name.p[i] <= 'z') && !(name.p[i] >= '0' && name.p[i] <= '9') &&
@@ -340,72 +341,3 @@ static void installed_list(struct http_call *c) {
 }
 
 int v1_list_packs(struct http_call *c) { return http_offload(c, installed_list); }
-
-/* AGT-45, X-52: manifests as they are, and beside them where each came from. */
-static int agents_put(struct http_call *c, const struct pack_installs *all, struct jw *list,
-                      struct jw *origins, struct wopr_error *err) {
-    for (size_t i = 0; i < all->n; i++) {
-        struct json_elements agents = {NULL, 0};
-        struct str raw = json_get(all->v[i].manifest, "agents");
-        int rc = raw.n > 0 ? json_elements(raw, c->arena, &agents, err) : 0;
-        if (rc != 0) return rc;
-        for (size_t k = 0; k < agents.n; k++) {
-            struct str from = arena_printf(c->arena, STR_FMT "@" STR_FMT, STR_ARG(all->v[i].name),
-                                           STR_ARG(all->v[i].version));
-            jw_raw(list, agents.v[k]);
-            jw_key_str(origins, json_string(json_get(agents.v[k], "agentId"), c->arena));
-            jw_str(origins, from);
-        }
-    }
-    return 0;
-}
-
-/* One version of each name speaks for its agents: the highest. */
-static size_t newest_only(struct pack_installs *all) {
-    size_t n = 0;
-    for (size_t i = 0; i < all->n; i++) {
-        struct semver v, kept;
-        if (n == 0 || !str_eq(all->v[n - 1].name, all->v[i].name)) {
-            all->v[n++] = all->v[i];
-            continue;
-        }
-        if (semver_parse(all->v[i].version, &v) && semver_parse(all->v[n - 1].version, &kept) &&
-            semver_cmp(&v, &kept) > 0)
-            all->v[n - 1] = all->v[i];
-    }
-    return n;
-}
-
-static void agents_export(struct http_call *c) {
-    struct wopr_error err = {0};
-    struct pack_installs all;
-    struct buf origins;
-    struct jobj o;
-    struct jw w;
-    int rc = store_pack_installs(wire_of(c)->store, c->who.tenant, false, c->arena, &all, &err);
-    if (rc != 0) {
-        http_fail(c, &err);
-        return;
-    }
-    all.n = newest_only(&all);
-    buf_init(&origins, PAGE_BYTES);
-    jw_init(&w, &origins);
-    jw_object(&w);
-    jobj_begin(&o, INSTALLED_BYTES);
-    jw_key(&o.w, "manifests");
-    jw_array(&o.w);
-    rc = agents_put(c, &all, &o.w, &w, &err);
-    jw_end_array(&o.w);
-    jw_end_object(&w);
-    if (buf_failed(&origins)) jobj_fail(&o);
-    else jw_kraw(&o.w, "provenance", buf_str(&origins));
-    buf_fini(&origins);
-    if (rc == 0) {
-        (void)wire_reply_object(c, 200, &o);
-        return;
-    }
-    jobj_drop(&o);
-    http_fail(c, &err);
-}
-
-int v1_export_pack_agents(struct http_call *c) { return http_offload(c, agents_export); }

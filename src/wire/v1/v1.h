@@ -42,6 +42,8 @@ struct v1_config {
     bool memory;                        /* a node type here uses long-term memory */
     int64_t memory_entry_max;           /* bytes of the content of an entry */
     int64_t debug_bundle_max;           /* bytes of one; 0 = none are given */
+    const char *const *model_classes;   /* of AgentRef, that providers here were named for (AGT-13),
+                                         * NULL-terminated; NULL: none are advertised */
     const char *const
         *fixtures; /* advertised fixture ids: seeded and executable here (CAP-23, FIX-3) */
 };

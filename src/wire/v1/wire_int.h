@@ -143,7 +143,19 @@ struct v1_findings {
 MUST_CHECK int v1_definition_check(struct http_call *c, struct str text, struct v1_findings *out,
                                    struct wopr_error *err);
 void v1_findings_free(struct v1_findings *f);
-int v1_findings_refuse(struct v1_findings *f, struct wopr_error *err); /* VALIDATION with fields */
+/* VALIDATION with fields.  check: the path that tells all of them. */
+int v1_findings_refuse(struct v1_findings *f, const char *check, struct wopr_error *err);
+/* Around a checker that adds its findings, a lint_fn with a struct v1_findings.  end: rc, or
+ * NO_MEMORY; unless it is 0, f has been freed. */
+void v1_findings_begin(struct v1_findings *f);
+void v1_finding_add(void *ctx, const struct lint_finding *f);
+MUST_CHECK int v1_findings_end(struct v1_findings *f, int rc, struct wopr_error *err);
+
+/* --- agents.c --- */
+struct agent_judgement;
+/* All there is to say of the definition of an agent; end it with v1_findings_free.  NO_MEMORY. */
+MUST_CHECK int v1_agent_check(struct http_call *c, struct str text, struct v1_findings *out,
+                              struct agent_judgement *sum, struct wopr_error *err);
 
 /* --- discovery.c, openapi.c --- */
 MUST_CHECK int v1_discovery_build(struct v1 *v, struct wopr_error *err);

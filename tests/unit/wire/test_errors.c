@@ -24,6 +24,7 @@ static const struct {
                  {WOPR_E_FORBIDDEN, 403, "forbidden"},
                  {WOPR_E_MOCK_FORBIDDEN, 403, "mock_provider_forbidden"},
                  {WOPR_E_FORCE_VERSION_FORBIDDEN, 403, "force_engine_version_forbidden"},
+                 {WOPR_E_MODEL_CLASS, 400, "unsupported_model_class"},
                  {WOPR_E_CREDENTIAL_FORBIDDEN, 403, "credential_forbidden"},
                  {WOPR_E_NOT_FOUND, 404, "not_found"},
                  {WOPR_E_METHOD, 405, "method_not_allowed"},
