@@ -293,7 +293,14 @@ struct run_pins {        /* state_pin.c */
     struct pin_state *v; /* in log order */
     size_t n, cap;
 };
-enum cap_kind { CAP_NODE_EXECUTIONS, CAP_ORCHESTRATOR, CAP_DISPATCH, CAP_KIND_NR };
+enum cap_kind {
+    CAP_NODE_EXECUTIONS,
+    CAP_ORCHESTRATOR,
+    CAP_DISPATCH,
+    CAP_WASM_MEMORY,
+    CAP_WASM_TIME,
+    CAP_KIND_NR
+};
 struct run_cap { /* state_orch.c: the bound that was met, valid with cap_breached */
     enum cap_kind kind;
     int64_t limit, observed;

@@ -88,6 +88,7 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
         p->create->tenant_bytes_max = e->cfg.bounds.tenant_bytes_max;
         p->create->parent_run_id = str_keep(p, cmd->create.parent_run_id);
         p->create->parent_node_id = str_keep(p, cmd->create.parent_node_id);
+        p->create->callback_answers = cmd->create.callback_answers;
         p->create->child_depth = cmd->create.child_depth;
         p->create->child_flags = cmd->create.child_flags;
     }

@@ -54,8 +54,10 @@ struct principal {
     unsigned scopes;
     bool test_mode, authenticated;
     enum subject_lane lane;
-    int64_t token_ends_ms; /* > 0: by a token of an issuer, until then; else by an API key */
-    int64_t ticket_run_no; /* > 0: only this run's stream may be read */
+    struct str certificate; /* SHA-256 of the client's, where one is needed (AUTH-22), or empty;
+                             * as long as the connection */
+    int64_t token_ends_ms;  /* > 0: by a token of an issuer, until then; else by an API key */
+    int64_t ticket_run_no;  /* > 0: only this run's stream may be read */
     struct str ticket_run_id;
 };
 struct http_param {
@@ -251,6 +253,7 @@ struct http_config {
     const char *ops_host;                     /* second listener: /healthz /readyz /metrics */
     int32_t ops_port;                         /* -1 = off, 0 = any */
     const char *tls_cert_file, *tls_key_file; /* both or none */
+    const char *tls_clients_file;             /* with them only: AUTH-22; NULL = none are asked */
     const char *public_url;                   /* may be NULL */
     /* NULL-terminated names or name:port whose Host header may be used in URLs; NULL = none.  On a
      * loopback address its names always may. */
@@ -295,6 +298,9 @@ MUST_CHECK int
 http_server_start(struct http_server *s,
                   struct wopr_error *err); /* binds; IO with a message that names the address */
 uint16_t http_server_port(const struct http_server *s);
+/* The base of URLs that no request asks for, in a: the public URL, else the address it listens on,
+ * empty when that is every address.  Without a slash at the end. */
+struct str http_server_base(const struct http_server *s, struct arena *a);
 uint16_t http_server_ops_port(const struct http_server *s);
 /* Drain: stop accepting (readyz turns 503), close streams after their last complete frame, let
  * requests finish up to grace_ms. */

@@ -63,8 +63,7 @@ static bool whole_of(struct str config, const char *key, int64_t min, int64_t ma
 
 /* --- tools --- */
 
-/* What both wire styles take as the name of a function. */
-static bool name_ok(struct str s) {
+bool agent_tool_name_fits(struct str s) {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
         bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -158,10 +157,11 @@ static const char *tool_read(struct reading *x, size_t i, struct str raw, struct
           : ask.n > 0 ? ask_read(x, i, ask, t)
                       : node_read(x, i, node, t);
     if (why) return why;
-    return name_ok(t->name) ? NULL
-                            : at_tool(x, i,
-                                      ".name needs a text of 1 to 64 letters, digits, _ and -: it "
-                                      "is what the model calls the tool");
+    return agent_tool_name_fits(t->name)
+               ? NULL
+               : at_tool(x, i,
+                         ".name needs a text of 1 to 64 letters, digits, _ and -: it "
+                         "is what the model calls the tool");
 }
 
 static const char *tools_read(struct reading *x, struct str raw) {

@@ -155,12 +155,35 @@ static bool tools_offer(struct loop *l) {
 
 /* --- calls of tools --- */
 
-/* As a provider takes them back: each with an id of its own and arguments that are an object. */
+static bool id_in(const struct ai_tool_call *v, size_t n, struct str id) {
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(v[i].id, id)) return true;
+    return false;
+}
+
+/* Whether a call of this conversation, or of the n of this turn, has the id. */
+static bool id_taken(const struct loop *l, const struct ai_tool_call *v, size_t n, struct str id) {
+    for (size_t i = 0; i < l->p.messages_nr; i++)
+        if (id_in(l->p.messages[i].calls, l->p.messages[i].calls_nr, id)) return true;
+    return id_in(v, n, id);
+}
+
+static struct str id_mint(const struct loop *l, const struct ai_tool_call *v, size_t n) {
+    struct str id = arena_printf(l->call->a, "call_%u_%zu", (unsigned)l->turn, n);
+    for (unsigned i = 0; id.p && id_taken(l, v, n, id); i++) /* ends: the taken ones are finite */
+        id = arena_printf(l->call->a, "call_%u_%zu_%u", (unsigned)l->turn, n, i);
+    return id;
+}
+
+/* As a provider takes them back: each with an id of its own, a name that a tool may have, and
+ * arguments that are an object. */
 static struct ai_tool_call *calls_clean(struct loop *l, const struct ai_answer *ans) {
     struct ai_tool_call *v = ARENA_ARRAY(l->call->a, struct ai_tool_call, ans->calls_nr + 1);
     for (size_t i = 0; v && i < ans->calls_nr; i++) {
         v[i] = ans->calls[i];
-        if (v[i].id.n == 0) v[i].id = arena_printf(l->call->a, "call_%u_%zu", (unsigned)l->turn, i);
+        if (v[i].id.n == 0 || v[i].id.n > AI_NAME_MAX || id_taken(l, v, i, v[i].id))
+            v[i].id = id_mint(l, v, i);
+        if (!agent_tool_name_fits(v[i].name)) v[i].name = STR("unknown_tool");
         if (json_check(v[i].arguments, &JSON_LIMITS_DEFAULT, NULL) != 0 ||
             json_type_of(v[i].arguments) != JSON_OBJECT)
             v[i].arguments = STR("{}");

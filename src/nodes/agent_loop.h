@@ -48,6 +48,8 @@ const char *agent_config_read(struct str config, struct arena *a, struct agent_c
 /* What the manifest of the node's pin says beside it: tools that it does not allow are none
  * (AGT-9), and the answer fits its schema. */
 void agent_config_narrow(struct agent_config *c, const struct agent *g, struct arena *a);
+/* What both wire styles take as the name of a function. */
+bool agent_tool_name_fits(struct str name);
 
 /* --- agent_tools.c --- */
 struct agent_desk { /* what calls of tools need */

@@ -213,6 +213,7 @@ static void read_all(const char *run) {
     say("getRun", fmt("/v1/runs/%s", run), NULL, NULL, 200);
     say("getRunAgents", fmt("/v1/host/wopr/runs/%s/agents", run), NULL, NULL, 200);
     say("getDebugBundle", fmt("/v1/runs/%s/debug-bundle", run), NULL, NULL, 200);
+    say("listRunCallbacks", fmt("/v1/host/wopr/runs/%s/callbacks", run), NULL, NULL, 200);
     say("pollRunEvents", fmt("/v1/runs/%s/events/poll?timeout=1", run), NULL, NULL, 200);
     say("streamRunEvents", fmt("/v1/runs/%s/events", run), NULL, LINES("Accept: application/json"),
         200);

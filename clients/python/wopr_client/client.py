@@ -341,6 +341,11 @@ class Runs:
         """A ticket for one stream, to hand to a browser."""
         return cast(wire.StreamTicket, self._call("mintStreamTicket", path={"runId": run_id}, repeatable=True, **options))
 
+    def callbacks(self, run_id: str, *, limit: Optional[int] = None, after: Optional[int] = None) -> wire.RunCallbackList:
+        """What came of the questions that the run sent to its callback URL: one page, by sequence."""
+        return cast(wire.RunCallbackList, self._call("listRunCallbacks", path={"runId": run_id},
+                                                     query=given(limit=limit, after=after)))
+
 
 class Interrupts:
     def __init__(self, transport: Transport):

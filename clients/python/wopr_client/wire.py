@@ -1038,6 +1038,23 @@ class StreamTicket(TypedDict):
     eventsUrl: str
 
 
+class RunCallback(TypedDict):
+    interruptId: str
+    nodeId: str
+    sequence: int
+    state: Literal["pending", "sent", "given-up", "answered"]
+    attempts: int
+    lastStatus: NotRequired[int]
+    lastError: NotRequired[str]
+    lastAttemptAt: NotRequired[str]
+    nextAttemptAt: NotRequired[str]
+
+
+class RunCallbackList(TypedDict):
+    callbacks: List[RunCallback]
+    nextAfter: NotRequired[int]
+
+
 class WorkerTypeRequest(TypedDict):
     typeId: str
     inputSchema: NotRequired[Dict[str, Any]]
@@ -1288,6 +1305,8 @@ class AuditCheckpoint(TypedDict):
     merkleRoot: str
     signature: str
     keyId: str
+    oldSignature: NotRequired[str]
+    oldKeyId: NotRequired[str]
     ts: str
 
 
@@ -1343,6 +1362,7 @@ OPERATIONS: Dict[str, Operation] = {
     "resolveInterruptByToken": Operation("POST", "/v1/interrupts/{token}", True),
     "listInterrupts": Operation("GET", "/v1/host/wopr/interrupts", False),
     "mintStreamTicket": Operation("POST", "/v1/host/wopr/runs/{runId}/stream-ticket", False),
+    "listRunCallbacks": Operation("GET", "/v1/host/wopr/runs/{runId}/callbacks", False),
     "registerWorkerType": Operation("POST", "/v1/host/wopr/worker-types", False),
     "listWorkerTypes": Operation("GET", "/v1/host/wopr/worker-types", False),
     "removeWorkerType": Operation("POST", "/v1/host/wopr/worker-types/{typeId}:remove", False),

@@ -285,6 +285,10 @@ class Runs {
   streamTicket(runId: string, options?: CallOptions): Promise<wire.StreamTicket> {
     return this.transport.call("mintStreamTicket", { path: { runId }, repeatable: true }, options);
   }
+  /** What came of the questions that the run sent to its callback URL: one page, by sequence. */
+  callbacks(runId: string, query: wire.ListRunCallbacksQuery = {}, options?: CallOptions): Promise<wire.RunCallbackList> {
+    return this.transport.call("listRunCallbacks", { path: { runId }, query: query as Query }, options);
+  }
 }
 
 class Interrupts {

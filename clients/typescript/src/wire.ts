@@ -1448,6 +1448,25 @@ export interface StreamTicket {
   eventsUrl: string;
 }
 
+export interface RunCallback {
+  interruptId: string;
+  nodeId: string;
+  /** Of the event that asked. */
+  sequence: number;
+  /** answered: before it could be sent. */
+  state: "pending" | "sent" | "given-up" | "answered";
+  attempts: number;
+  lastStatus?: number;
+  lastError?: string;
+  lastAttemptAt?: string;
+  nextAttemptAt?: string;
+}
+
+export interface RunCallbackList {
+  callbacks: RunCallback[];
+  nextAfter?: number;
+}
+
 export interface WorkerTypeRequest {
   typeId: string;
   /** JSON Schema 2020-12 of the inputs. */
@@ -1732,6 +1751,9 @@ export interface AuditCheckpoint {
   /** Ed25519 over the ASCII bytes of merkleRoot, base64. */
   signature: string;
   keyId: string;
+  /** Of the key before, while a new one takes over. */
+  oldSignature?: string;
+  oldKeyId?: string;
   ts: string;
 }
 
@@ -1865,6 +1887,14 @@ export interface ListInterruptsQuery {
   cursor?: string;
 }
 
+/** Query parameters of `listRunCallbacks`. */
+export interface ListRunCallbacksQuery {
+  /** Entries per page. */
+  limit?: number;
+  /** nextAfter of the page before. */
+  after?: number;
+}
+
 /** Query parameters of `listWorkerTypes`. */
 export interface ListWorkerTypesQuery {
   /** Entries per page. */
@@ -1957,6 +1987,7 @@ export const operations = {
   resolveInterruptByToken: { method: "POST", path: "/v1/interrupts/{token}", idempotent: true },
   listInterrupts: { method: "GET", path: "/v1/host/wopr/interrupts", idempotent: false },
   mintStreamTicket: { method: "POST", path: "/v1/host/wopr/runs/{runId}/stream-ticket", idempotent: false },
+  listRunCallbacks: { method: "GET", path: "/v1/host/wopr/runs/{runId}/callbacks", idempotent: false },
   registerWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types", idempotent: false },
   listWorkerTypes: { method: "GET", path: "/v1/host/wopr/worker-types", idempotent: false },
   removeWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types/{typeId}:remove", idempotent: false },

@@ -19,7 +19,7 @@ struct batch { /* one transaction */
     int64_t now_ms;
     int64_t runs, runs_open, events; /* counter deltas */
     struct usages usages;
-    bool hooks, hook_moved; /* there are webhooks; one of them may want what was written */
+    bool hooks, hook_moved; /* there are webhooks; one, or a callback, wants what was written */
     struct wopr_error *err;
 };
 
@@ -221,6 +221,7 @@ static int origin_insert(struct batch *b, const struct plan *p) {
     bind_int(&q, n->child_depth);
     bind_int(&q, n->child_flags);
     bind_int(&q, m->sealed);
+    bind_int(&q, n->callback_answers);
     bind_int_opt(&q, set_no, 0);
     return query_run(&q, b->err);
 }
@@ -294,7 +295,8 @@ static int rows_put(struct batch *b, const struct plan *p) {
                                  .now_ms = b->now_ms,
                                  .err = b->err,
                                  .usages = &b->usages,
-                                 .tenant = tenant};
+                                 .tenant = tenant,
+                                 .called = &b->hook_moved};
     int rc = 0;
 #define ROWS_PUT(rows, one, type, texts)                                                           \
     for (size_t i = 0; rc == 0 && i < p->rows##_nr; i++) rc = one##_put(&w, &p->rows[i]);

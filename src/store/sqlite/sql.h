@@ -206,6 +206,7 @@ struct row_writer { /* inside a plan's transaction */
     struct wopr_error *err;
     struct usages *usages; /* of the transaction; NULL: no row of the plan counts */
     struct str tenant;
+    bool *called; /* set when a callback is to be sent; or NULL */
 };
 #define ROW_PUT(rows, one, type, texts)                                                            \
     MUST_CHECK int one##_put(const struct row_writer *w, const type *row);
@@ -233,6 +234,11 @@ MUST_CHECK int hooks_any(struct conn *c, bool *any, struct wopr_error *err);
 /* After the events of p: the row by which subscriptions find them.  *moved: there is one. */
 MUST_CHECK int hook_move_put(struct conn *c, const struct plan *p, int64_t now_ms, bool *moved,
                              struct wopr_error *err);
+/* Inside a write: FENCED, another host delivers. */
+MUST_CHECK int hook_fence_check(struct conn *c, int64_t epoch, struct wopr_error *err);
+/* --- callbacks.c --- */
+/* After a new interrupt: its callback, if the run has a URL for it. */
+MUST_CHECK int callback_put(const struct row_writer *w, struct str interrupt_id);
 /* --- seals.c --- */
 MUST_CHECK int sealed_end(const struct row_writer *w, const struct plan *p);
 /* --- purge.c --- */

@@ -157,6 +157,7 @@ static void put_interrupts(const struct v1_config *c, struct jw *w) {
     jw_end_array(w);
     jw_kbool(w, "signedCallbackTokens", !c->interrupt_auth_required);
     jw_kint(w, "externalEventRetentionSeconds", c->external_event_retention_s);
+    jw_kbool(w, "callbackDelivery", c->hooks != NULL); /* RUN-1 */
     jw_end_object(w);
 }
 
@@ -332,15 +333,29 @@ static void put_audit_log(const struct v1_config *c, struct jw *w) {
     jw_end_object(w);
 }
 
+/* AUTH-22: docs/security.md has the mapping. */
+static void put_mtls(struct jw *w) {
+    static const char *const BY[] = {
+        "san-dns", "san-uri", "san-email", "common-name", "fingerprint-sha256", NULL};
+    jw_key(w, "mtls");
+    jw_object(w);
+    jw_kbool(w, "requiredWithBearer", true);
+    jw_key(w, "tenantMapping");
+    string_list(w, BY);
+    jw_kstrz(w, "failure", "401");
+    jw_end_object(w);
+}
+
 /* CAP-42, AUD-10, section 15: each profile only when it is configured. */
 static void put_auth(const struct v1_config *c, struct jw *w) {
     struct http_issuer_shown is;
-    const char *profiles[5];
+    const char *profiles[6];
     size_t n = 0;
     if (c->audit) profiles[n++] = "openwop-audit-log-integrity";
     if (c->audit) profiles[n++] = "openwop-auth-api-key-rotation"; /* its entries are audited */
     if (first_issuer(c, false, &is)) profiles[n++] = "openwop-auth-oauth2-client-credentials";
     if (first_issuer(c, true, &is)) profiles[n++] = "openwop-auth-oidc-user-bearer";
+    if (c->client_certificates) profiles[n++] = "openwop-auth-mtls"; /* AUTH-22 */
     profiles[n] = NULL;
     jw_object(w);
     jw_key(w, "profiles");
@@ -349,9 +364,12 @@ static void put_auth(const struct v1_config *c, struct jw *w) {
     put_oidc(c, w);
     if (c->audit) put_rotation(w);
     if (c->audit) put_audit_log(c, w);
+    if (c->client_certificates) put_mtls(w);
     jw_end_object(w);
 }
-static bool has_auth(const struct v1_config *c) { return c->audit != NULL || c->issuers != NULL; }
+static bool has_auth(const struct v1_config *c) {
+    return c->audit != NULL || c->issuers != NULL || c->client_certificates;
+}
 
 static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_object(w);
@@ -428,15 +446,14 @@ static void put_orchestrator(const struct v1_config *c, struct jw *w) { /* ORCH-
 
 static void put_dispatch(const struct v1_config *c, struct jw *w) { /* DISP-1 */
     static const char *const MODELS[] = {"child-run", NULL};
-    static const char *const ROUTINGS[] = {"clarification", "auto", NULL};
-    (void)c;
+    static const char *const ROUTINGS[] = {"conversation", "clarification", "auto", NULL};
     jw_object(w);
     jw_kbool(w, "supported", true);
     jw_key(w, "models");
     string_list(w, MODELS);
     jw_kbool(w, "fanOutSupported", true);
     jw_key(w, "askUserRoutings");
-    string_list(w, ROUTINGS);
+    string_list(w, ROUTINGS + !c->conversations);
     jw_end_object(w);
 }
 
