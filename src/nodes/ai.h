@@ -97,6 +97,7 @@ struct ai_prompt {
     struct str temperature, top_p; /* raw numbers, or empty */
     struct str stop;               /* raw array of strings, or empty */
     bool stream;
+    bool bounded; /* of what is streamed, a summary is shown while it comes (AGT-16) */
 };
 /* ai_prompt.c: from ports and config.  false: out is filled. */
 bool ai_prompt_read(const struct node_call *call, const struct ai_providers *all,

@@ -7,6 +7,7 @@ usage: agents.py WOPR [NAME...]    (names of the functions below; default all)
 import http.client
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -547,6 +548,38 @@ def a_prompt_of_an_agent_has_its_words_and_tools(wopr, folder):
     model.stop()
 
 
+def who_brings_a_credential_publishes_no_trace(wopr, folder):
+    """AGT-16: of 700 words that a model thinks 512 are told, on every surface; a replay tells the same ones."""
+    thought = " ".join("word%d" % i for i in range(700))
+
+    def thinks(messages, tools):
+        return "done" if results(messages) else (thought, [("keep", "{}")])
+
+    model = Model(thinks)
+    path = os.path.join(folder, "byok.json")
+    with open(path, "w", encoding="ascii") as f:
+        json.dump({"providers": [{"name": "main", "style": "openai", "url": model.url, "model": "tiny", "byok": True}]}, f)
+    h = AgentHost(wopr, folder, ["--egress-loopback", "--ai-providers", path], {})
+    subprocess.run([wopr, "secrets", "set", "mine", "--provider", "main", "--db", os.path.join(h.db, "w.db")], input="key-of-mine\n", text=True, check=True,
+                   capture_output=True, timeout=60, env={k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_"))})
+    wf = h.put_agent({"prompt": "{{tag}}", "tools": [{"node": {"typeId": "core.identity"}, "name": "keep"}]})
+    run = h.begin(wf, "own", ai={"credentialRef": "mine"}, reasoningVerbosity="full")
+    snap = h.until(run)
+    expect(snap["status"] == "completed", "ends: %s" % snap)
+    told = [e["payload"] for e in h.events(run) if e["type"] == "agent.reasoned"]
+    expect(len(told) == 1 and told[0]["verbosity"] == "summary" and told[0]["tokenCount"] == 512 and "trace" not in told[0], "%s" % str(told)[:200])
+    expect(told[0]["reasoning"].endswith(" word511"), "bounded")
+    for path in ("", "/events", "/events/poll", "/debug-bundle"):
+        expect("word600" not in json.dumps(h.ask("GET", "/v1/runs/%s%s" % (run, path))[1]), "the trace is withheld: %s" % path)
+    asked_nr = len(model.asked)
+    again = h.fork(run)
+    h.until(again)
+    expect([e["payload"] for e in h.events(again) if e["type"] == "agent.reasoned"] == told, "a replay says the same")
+    expect(len(model.asked) == asked_nr, "and asks nobody")
+    h.end()
+    model.stop()
+
+
 def what_is_no_agent_is_refused(wopr, folder):
     model = Model(clerk)
     h = host(wopr, folder, model)
@@ -569,7 +602,8 @@ def what_is_no_agent_is_refused(wopr, folder):
 
 
 TESTS = [an_agent_calls_tools_and_asks_a_person, an_agent_of_the_workspace_is_as_it_was_when_its_run_started,
-         answers_fit_the_schema_of_the_agent, a_prompt_of_an_agent_has_its_words_and_tools, tools_that_are_not_allowed_are_not_called, each_bound_has_its_code, answers_are_as_the_schema_says,
+         answers_fit_the_schema_of_the_agent, a_prompt_of_an_agent_has_its_words_and_tools,
+         who_brings_a_credential_publishes_no_trace, tools_that_are_not_allowed_are_not_called, each_bound_has_its_code, answers_are_as_the_schema_says,
          a_model_that_fails_is_asked_again_and_tools_are_not, a_tool_that_may_not_be_repeated_is_not, another_host_takes_over,
          text_is_read_while_it_is_said, agents_side_by_side, a_fork_at_every_event_ends_the_same, what_is_no_agent_is_refused, a_kill_at_every_event_calls_each_tool_once]
 
