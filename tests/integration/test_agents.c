@@ -259,6 +259,15 @@ Test(agents, discovery_says_what_there_is /* NODE-80, NODE-81, AGT-12, AGT-13 */
     cr_expect(str_eqc(at(r.body, "agents.supported"), "true"));
 }
 
+Test(agents, a_host_that_shows_memory_refs_has_the_memory /* AGT-4, AGT-6 */) {
+    struct reply r = ask(&sv, "GET", "/.well-known/openwop", NULL, NULL);
+    cr_expect(str_eqc(at(r.body, "agents.memoryBackends"), "[\"long-term\"]"));
+    workflow_put("w", "{\"agentId\":\"host:me\",\"memoryRef\":\"desk/notes\"}");
+    const char *run = create_run(&sv, "w", "\"configurable\":{\"escalationThreshold\":0}");
+    struct str snap = wait_status(&sv, run, "completed");
+    cr_expect(str_eqc(text_at(snap, "agent.memoryRef"), "desk/notes"), STR_FMT, STR_ARG(snap));
+}
+
 /* --- races --- */
 
 enum { WRITERS = 8 };
