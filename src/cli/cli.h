@@ -190,6 +190,7 @@ int cmd_memory(struct cli *c);
 int cmd_tasks(struct cli *c);
 int cmd_webhooks(struct cli *c);
 int cmd_workflow(struct cli *c);
+int cmd_workspec(struct cli *c);
 int cmd_interrupts(struct cli *c);
 int cmd_runs(struct cli *c);
 int cmd_tail(struct cli *c);

@@ -27,7 +27,9 @@ enum http_op_flags {
     OP_TICKET = 8,         /* a stream ticket in the query may replace the credential */
     OP_HEAD = 16,          /* HEAD mirrors GET (HTTP-18) */
     OP_ADDRESS_LIMIT = 32, /* rate limit per client address, not per key (discovery, AUTH-12) */
-    OP_TOKEN = 64          /* with OP_PUBLIC: the path parameter {token} is the authority (AUTH-14),
+    OP_BYTES = 128,      /* the body is any bytes of any type, also none; the handler judges them */
+    OP_LONG_NAMES = 256, /* parameters of the path may have HTTP_NAME_BYTES_MAX bytes */
+    OP_TOKEN = 64        /* with OP_PUBLIC: the path parameter {token} is the authority (AUTH-14),
                               http_mount.authorize says for whom; the path is never logged */
 };
 /* One row of the operation table (D7).  pattern: "/v1/runs/{runId}:pause"; a {name} is one whole
@@ -74,7 +76,7 @@ struct http_call {
     struct http_param *query; /* decoded, in order */
     size_t query_nr;
     struct str body; /* complete; checked JSON object text when the op takes a body ("{}" when empty
-                        and optional) */
+                        and optional), any bytes with OP_BYTES */
     struct principal who;
     struct str traceparent; /* valid inbound header or empty */
     struct str tracestate;  /* the same; it means something beside a traceparent only */

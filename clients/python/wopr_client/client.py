@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Iterator, List, Literal, Mapping, NamedT
 
 from . import wire
 from .errors import WaitTimeoutError, WoprError
+from .packs import Packs
 from .retry import RetryPolicy, persist
 from .stream import DataStream, OnReconnect, RunStream, StreamMessage, TicketSource, is_terminal_status
 from .transport import ApiKey, Transport
@@ -418,6 +419,7 @@ class WoprClient:
         self.tasks = Tasks(transport)
         self.worker_types = WorkerTypes(transport)
         self.webhooks = Webhooks(transport)
+        self.packs = Packs(transport)
 
     def worker(self, *, concurrency: int = 1, lease: float = 30.0, wait: float = 5.0, name: Optional[str] = None,
                register: bool = True, give_up: float = 300.0) -> Worker:

@@ -4,6 +4,9 @@ from __future__ import annotations
 from typing import Any, Dict, List, Literal, NamedTuple, NotRequired, TypedDict, Union
 
 
+PackAgentManifest = Union[Any]
+
+
 class AgentRef(TypedDict):
     """Slim wire-shape projection of an agent's identity. Carried on `RunSnapshot.agent` (the active worker for a
     run), `RunSnapshot.runOrchestrator` (the supervisor identity for the run's lifetime), `WorkflowNode.agent`
@@ -1291,6 +1294,122 @@ class WebhookRetried(TypedDict):
     queued: int
 
 
+PackTarball = str
+
+
+class PackDeprecated(TypedDict):
+    deprecated: bool
+    reason: str
+    supersededBy: NotRequired[str]
+    deprecatedAt: str
+    deprecatedBy: str
+
+
+class PackYanked(TypedDict):
+    reason: str
+    advisoryUrl: NotRequired[str]
+    yankedAt: str
+    yankedBy: str
+
+
+class PackRelease(TypedDict):
+    tarballUrl: str
+    tarballSha256: str
+    manifestUrl: str
+    publishedAt: str
+    signed: bool
+    signingMethod: Literal["manual", "none"]
+    keyId: NotRequired[str]
+    sizeBytes: int
+    deprecation: NotRequired[PackDeprecated]
+    yanked: NotRequired[PackYanked]
+
+
+PackCatalog = TypedDict("PackCatalog", {"name": str, "description": NotRequired[str], "versions": Dict[str, PackRelease], "dist-tags": Dict[str, str], "latest": NotRequired[str]})
+
+
+class PackVersion(TypedDict):
+    """The members of pack.json, and those of PackRelease beside them."""
+
+    name: str
+    version: str
+    tarballUrl: NotRequired[str]
+    tarballSha256: str
+    publishedAt: str
+    signed: bool
+    signingMethod: NotRequired[Literal["manual", "none"]]
+    warnings: NotRequired[List[str]]
+    deprecation: NotRequired[PackDeprecated]
+    yanked: NotRequired[PackYanked]
+
+
+class PackSearch(TypedDict):
+    results: List[PackFound]
+    nextCursor: NotRequired[str]
+
+
+class PackFound(TypedDict):
+    name: str
+    description: NotRequired[str]
+
+
+class PackKey(TypedDict):
+    kid: str
+    algorithm: Literal["ed25519"]
+    publicKey: str
+    validFrom: str
+    validUntil: NotRequired[str]
+    rotatedFrom: NotRequired[str]
+    rotatedTo: NotRequired[str]
+    rotationProof: NotRequired[str]
+    revokedAt: NotRequired[str]
+
+
+class PackKeychain(TypedDict):
+    namespace: str
+    keys: List[PackKey]
+
+
+class PackKeyRotation(TypedDict):
+    kid: str
+    publicKey: str
+    validFrom: str
+    rotationProof: str
+
+
+class PackDeprecation(TypedDict):
+    reason: str
+    supersededBy: NotRequired[str]
+
+
+class PackYank(TypedDict):
+    reason: str
+    advisoryUrl: NotRequired[str]
+
+
+class PackChanged(TypedDict):
+    name: str
+    version: str
+    unpublished: NotRequired[bool]
+    deprecation: NotRequired[PackDeprecated]
+    yanked: NotRequired[PackYanked]
+
+
+class PackInstalled(TypedDict):
+    name: str
+    version: str
+    description: NotRequired[str]
+    integrity: NotRequired[str]
+    origin: NotRequired[str]
+    installedAt: NotRequired[str]
+    nodes: List[Dict[str, Any]]
+    agents: List[PackAgentManifest]
+
+
+class PackInstalledList(TypedDict):
+    packs: List[PackInstalled]
+
+
 class AuditReport(TypedDict):
     fromSeq: int
     toSeq: int
@@ -1380,5 +1499,18 @@ OPERATIONS: Dict[str, Operation] = {
     "getWebhook": Operation("GET", "/v1/host/wopr/webhooks/{webhookId}", False),
     "listWebhookDeadLetters": Operation("GET", "/v1/host/wopr/webhooks/{webhookId}/dead-letters", False),
     "retryWebhook": Operation("POST", "/v1/host/wopr/webhooks/{webhookId}:retry", False),
+    "listPacks": Operation("GET", "/v1/packs", False),
+    "searchPacks": Operation("GET", "/v1/packs/-/search", False),
+    "getPack": Operation("GET", "/v1/packs/{name}", False),
+    "getPackIndex": Operation("GET", "/v1/packs/{name}/index.json", False),
+    "getPackKeychain": Operation("GET", "/v1/packs/{name}/-/keychain", False),
+    "rotatePackKey": Operation("POST", "/v1/packs/{name}/-/keychain/rotate", False),
+    "getPackFile": Operation("GET", "/v1/packs/{name}/-/{file}", False),
+    "publishPack": Operation("PUT", "/v1/packs/{name}/-/{file}", False),
+    "unpublishPack": Operation("DELETE", "/v1/packs/{name}/-/{file}", False),
+    "deprecatePack": Operation("POST", "/v1/packs/{name}/-/{file}/deprecate", False),
+    "undeprecatePack": Operation("DELETE", "/v1/packs/{name}/-/{file}/deprecate", False),
+    "yankPack": Operation("POST", "/v1/packs/{name}/-/{file}/yank", False),
+    "unyankPack": Operation("DELETE", "/v1/packs/{name}/-/{file}/yank", False),
     "verifyAuditLog": Operation("GET", "/v1/audit/verify", False),
 }

@@ -4,6 +4,7 @@ import { persist } from "./retry.js";
 import { isTerminalStatus, streamRun, type MessageChunk, type RunState, type StreamMessage, type StreamMode, type StreamOptions } from "./stream.js";
 import { Transport, type CallOptions, type ClientOptions, type Query } from "./transport.js";
 import type * as wire from "./wire.js";
+import { Packs } from "./packs.js";
 import { Webhooks } from "./webhooks.js";
 import { Tasks, Worker, WorkerTypes, type Handler, type NodeHandler, type WorkerOptions } from "./worker.js";
 
@@ -352,6 +353,7 @@ export class WoprClient {
   readonly tasks: Tasks;
   readonly workerTypes: WorkerTypes;
   readonly webhooks: Webhooks;
+  readonly packs: Packs;
   private readonly transport: Transport;
 
   constructor(options: ClientOptions) {
@@ -367,6 +369,7 @@ export class WoprClient {
     this.tasks = new Tasks(transport);
     this.workerTypes = new WorkerTypes(transport);
     this.webhooks = new Webhooks(transport);
+    this.packs = new Packs(transport);
   }
 
   /** A worker that executes nodes of these types in this program; `run()` begins. */

@@ -1,5 +1,13 @@
 // The wire of a host: its types and its operations.  Made by tools/clients.py from api/host; do not edit.
 /**
+ * Manifest entry for an agent shipped inside a `pack.json`'s `agents[]` array. Carries everything a host needs
+ * to instantiate the agent without reading the rest of the pack tarball — only `systemPromptRef` and the two
+ * `*SchemaRef` fields under `handoff` reference external tarball files. See RFC 0003 + `node-packs.md`
+ * §`agents[]` extension.
+ */
+export type PackAgentManifest = unknown;
+
+/**
  * Slim wire-shape projection of an agent's identity. Carried on `RunSnapshot.agent` (the active worker for a
  * run), `RunSnapshot.runOrchestrator` (the supervisor identity for the run's lifetime), `WorkflowNode.agent`
  * (compile-time pinning), and the `agent.*` event family's payload `agentId` field. Distinct from
@@ -1734,6 +1742,132 @@ export interface WebhookRetried {
   queued: number;
 }
 
+/** A gzip'd tar with pack.json at its root, at most 10 MiB. */
+export type PackTarball = string;
+
+export interface PackDeprecated {
+  deprecated: boolean;
+  reason: string;
+  supersededBy?: string;
+  deprecatedAt: string;
+  /** Id of the key. */
+  deprecatedBy: string;
+}
+
+export interface PackYanked {
+  reason: string;
+  advisoryUrl?: string;
+  yankedAt: string;
+  /** Id of the key. */
+  yankedBy: string;
+}
+
+export interface PackRelease {
+  tarballUrl: string;
+  tarballSha256: string;
+  manifestUrl: string;
+  publishedAt: string;
+  /** A key of the namespace vouched for it when it was published. */
+  signed: boolean;
+  signingMethod: "manual" | "none";
+  keyId?: string;
+  sizeBytes: number;
+  deprecation?: PackDeprecated;
+  yanked?: PackYanked;
+}
+
+export interface PackCatalog {
+  name: string;
+  description?: string;
+  versions: Record<string, PackRelease>;
+  "dist-tags": Record<string, string>;
+  /** The highest that is neither a prerelease nor yanked; absent: there is none. */
+  latest?: string;
+}
+
+/** The members of pack.json, and those of PackRelease beside them. */
+export interface PackVersion {
+  name: string;
+  version: string;
+  tarballUrl?: string;
+  tarballSha256: string;
+  publishedAt: string;
+  signed: boolean;
+  signingMethod?: "manual" | "none";
+  warnings?: string[];
+  deprecation?: PackDeprecated;
+  yanked?: PackYanked;
+}
+
+export interface PackSearch {
+  results: PackFound[];
+  nextCursor?: string;
+}
+
+export interface PackFound {
+  name: string;
+  description?: string;
+}
+
+export interface PackKey {
+  kid: string;
+  algorithm: "ed25519";
+  /** base64 of the SubjectPublicKeyInfo. */
+  publicKey: string;
+  validFrom: string;
+  validUntil?: string;
+  rotatedFrom?: string;
+  rotatedTo?: string;
+  rotationProof?: string;
+  revokedAt?: string;
+}
+
+export interface PackKeychain {
+  namespace: string;
+  keys: PackKey[];
+}
+
+export interface PackKeyRotation {
+  kid: string;
+  publicKey: string;
+  validFrom: string;
+  /** base64 of the old key's signature over kid, publicKey and validFrom, joined. */
+  rotationProof: string;
+}
+
+export interface PackDeprecation {
+  reason: string;
+  supersededBy?: string;
+}
+
+export interface PackYank {
+  reason: string;
+  advisoryUrl?: string;
+}
+
+export interface PackChanged {
+  name: string;
+  version: string;
+  unpublished?: boolean;
+  deprecation?: PackDeprecated;
+  yanked?: PackYanked;
+}
+
+export interface PackInstalled {
+  name: string;
+  version: string;
+  description?: string;
+  integrity?: string;
+  origin?: string;
+  installedAt?: string;
+  nodes: Record<string, unknown>[];
+  agents: PackAgentManifest[];
+}
+
+export interface PackInstalledList {
+  packs: PackInstalled[];
+}
+
 export interface AuditReport {
   fromSeq: number;
   toSeq: number;
@@ -1937,6 +2071,16 @@ export interface ListWebhookDeadLettersQuery {
   below?: number;
 }
 
+/** Query parameters of `searchPacks`. */
+export interface SearchPacksQuery {
+  /** Words; a pack has all of them. Absent or empty: any pack. */
+  q?: string;
+  /** Entries per page. */
+  limit?: number;
+  /** nextCursor of the page before. */
+  cursor?: string;
+}
+
 /** Query parameters of `verifyAuditLog`. */
 export interface VerifyAuditLogQuery {
   /** First entry; without it, 0. */
@@ -2005,6 +2149,19 @@ export const operations = {
   getWebhook: { method: "GET", path: "/v1/host/wopr/webhooks/{webhookId}", idempotent: false },
   listWebhookDeadLetters: { method: "GET", path: "/v1/host/wopr/webhooks/{webhookId}/dead-letters", idempotent: false },
   retryWebhook: { method: "POST", path: "/v1/host/wopr/webhooks/{webhookId}:retry", idempotent: false },
+  listPacks: { method: "GET", path: "/v1/packs", idempotent: false },
+  searchPacks: { method: "GET", path: "/v1/packs/-/search", idempotent: false },
+  getPack: { method: "GET", path: "/v1/packs/{name}", idempotent: false },
+  getPackIndex: { method: "GET", path: "/v1/packs/{name}/index.json", idempotent: false },
+  getPackKeychain: { method: "GET", path: "/v1/packs/{name}/-/keychain", idempotent: false },
+  rotatePackKey: { method: "POST", path: "/v1/packs/{name}/-/keychain/rotate", idempotent: false },
+  getPackFile: { method: "GET", path: "/v1/packs/{name}/-/{file}", idempotent: false },
+  publishPack: { method: "PUT", path: "/v1/packs/{name}/-/{file}", idempotent: false },
+  unpublishPack: { method: "DELETE", path: "/v1/packs/{name}/-/{file}", idempotent: false },
+  deprecatePack: { method: "POST", path: "/v1/packs/{name}/-/{file}/deprecate", idempotent: false },
+  undeprecatePack: { method: "DELETE", path: "/v1/packs/{name}/-/{file}/deprecate", idempotent: false },
+  yankPack: { method: "POST", path: "/v1/packs/{name}/-/{file}/yank", idempotent: false },
+  unyankPack: { method: "DELETE", path: "/v1/packs/{name}/-/{file}/yank", idempotent: false },
   verifyAuditLog: { method: "GET", path: "/v1/audit/verify", idempotent: false },
 } as const;
 

@@ -4,6 +4,7 @@
  * together with its feature.
  */
 #include "domain/agent_manifest.h"
+#include "packs/judge.h"
 #include "store/agents.h"
 #include "wire/v1/wire_int.h"
 
@@ -383,6 +384,12 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_object(w);
     jw_kbool(w, "supported", true);
     jw_kstrz(w, "path", "/v1/host/wopr/tasks:claim");
+    jw_end_object(w);
+    jw_key(w, "packs"); /* docs/packs.md */
+    jw_object(w);
+    jw_kstrz(w, "registry", "/v1/packs");
+    jw_kstrz(w, "signingMethod", "manual");
+    jw_kint(w, "tarballBytesMax", (int64_t)PACK_TARBALL_BYTES_MAX);
     jw_end_object(w);
     jw_key(w, "agentManifests"); /* docs/agents.md */
     jw_object(w);

@@ -35,6 +35,7 @@ struct v1 {
     struct arena *arena; /* everything below lives in it */
     struct v1_config cfg;
     struct journal *journal;
+    struct registry *registry; /* of packs; owned */
     struct http_mount wire;
     struct str discovery, discovery_etag, capabilities_etag; /* etags with their quotes */
     struct str openapi, openapi_etag;
@@ -159,6 +160,15 @@ MUST_CHECK int v1_agent_check(struct http_call *c, struct str text, struct v1_fi
 /* --- discovery.c, openapi.c --- */
 MUST_CHECK int v1_discovery_build(struct v1 *v, struct wopr_error *err);
 MUST_CHECK int v1_openapi_build(struct v1 *v, struct wopr_error *err);
+/* --- packs.c --- */
+struct pack_release;
+void v1_pack_time(struct jw *w, const char *key, int64_t ms);
+/* The {name} of a path.  PACK_NAME. */
+MUST_CHECK int v1_pack_name(struct http_call *c, struct str *name, struct wopr_error *err);
+/* The version of a {file} that is a tarball.  PACK_VERSION. */
+MUST_CHECK int v1_pack_tarball_of(struct http_call *c, struct str *version, struct wopr_error *err);
+int v1_pack_version_reply(struct http_call *c, int status, const struct pack_release *r);
+int v1_pack_keychain_reply(struct http_call *c, struct str name);
 struct v1_force_range {
     int32_t min, max;
 };

@@ -1,0 +1,53 @@
+/* types.c: ids, types and their traits (1.2, 1.7, 1.8); see validate.h. */
+#include "workspec/validate.h"
+
+static bool lower(char c) { return c >= 'a' && c <= 'z'; }
+
+static bool id_part(struct str s) {
+    if (s.n == 0 || !lower(s.p[0])) return false;
+    for (size_t i = 1; i < s.n; i++)
+        if (!lower(s.p[i]) && !(s.p[i] >= '0' && s.p[i] <= '9') && s.p[i] != '_') return false;
+    return true;
+}
+
+enum { ID_MAX = 250 };
+
+bool ws_plain_id(struct str s) { return s.n <= ID_MAX && id_part(s); }
+
+bool ws_object_id(struct str s, struct str *space) {
+    struct str head, tail;
+    *space = STR("");
+    if (s.n > ID_MAX) return false;
+    if (!str_cut(s, ':', &head, &tail)) return id_part(s);
+    *space = head;
+    return id_part(head) && id_part(tail);
+}
+
+enum ws_base ws_base_builtin(struct str type) {
+    static const char *const NAMES[] = {"",        "actor",          "equipment",
+                                        "service", "resource",       "product",
+                                        "display", "screen_element", "digital_object"};
+    for (size_t i = 1; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (str_eqc(type, NAMES[i])) return (enum ws_base)i;
+    return WS_NO_BASE;
+}
+
+enum ws_base ws_base_of(const struct ws_value *definitions, struct str type) {
+    size_t steps = ws_is(definitions, WS_OBJECT) ? definitions->nr + 1 : 1;
+    for (size_t i = 0; i <= steps; i++) { /* more steps than definitions: it repeats */
+        enum ws_base b = ws_base_builtin(type);
+        if (b != WS_NO_BASE || type.n == 0) return b;
+        const struct ws_value *d = ws_get_str(definitions, type);
+        if (!ws_is(d, WS_OBJECT)) return WS_NO_BASE;
+        type = ws_str(ws_get(d, "extends"));
+    }
+    return WS_NO_BASE;
+}
+
+bool ws_performs(enum ws_base b) { return b >= WS_ACTOR && b <= WS_SERVICE; }
+
+bool ws_quantifiable(enum ws_base b) {
+    return b == WS_RESOURCE || b == WS_PRODUCT || b == WS_DIGITAL_OBJECT;
+}
+
+bool ws_stateful(enum ws_base b) { return ws_performs(b) || b >= WS_DISPLAY; }
