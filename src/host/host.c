@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "codec/ident.h"
 #include "codec/json.h"
+#include "domain/agent_manifest.h"
 #include "hooks/hooks.h"
 #include "host/canary.h"
 #include "host/keys.h"
@@ -141,6 +142,16 @@ static int ai_names(struct host *h, struct wopr_error *err) {
     h->limits.ai_providers = all;
     h->limits.byok_providers = byok;
     return 0;
+}
+
+/* AGT-13: advertised are the classes that the operator names providers for; without any, none. */
+static const char *const *model_classes(struct host *h) {
+    const unsigned has = ai_providers_classes(h->ai);
+    const char **all = ARENA_ARRAY(h->arena, const char *, AGENT_CLASSES_NR + 1);
+    size_t n = 0;
+    for (unsigned i = 0; all && i < AGENT_CLASSES_NR; i++)
+        if ((has >> i & 1u) != 0) all[n++] = AGENT_CLASSES[i];
+    return n > 0 ? all : NULL;
 }
 
 /* A store of credentials that no node here resolves is not worth a word (CAP-19). */
@@ -471,6 +482,7 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .memory = node_registry_find(h->types, STR("vendor.wopr.recall")) != NULL,
         .memory_entry_max = h->cfg.memory_entry_bytes_max,
         .issuers = h->issuers,
+        .model_classes = model_classes(h),
         .fixtures = h->fixtures,
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)

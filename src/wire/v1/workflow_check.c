@@ -7,6 +7,7 @@
 #include "domain/lint.h"
 #include "engine/workers.h"
 #include "packs/pins.h"
+#include "store/agents.h"
 #include "store/tasks.h"
 #include "store/workflows.h"
 #include "wire/v1/wire_int.h"
@@ -72,6 +73,18 @@ static bool workflow_there(void *ctx, struct str id) {
     return rc != WOPR_E_NOT_FOUND;
 }
 
+static bool agent_there(void *ctx, struct str id) {
+    struct asker *k = ctx;
+    struct wopr_error err = {0};
+    struct agent_row row;
+    struct arena *a = arena_new(DOCUMENT_MAX);
+    int rc = a == NULL ? WOPR_E_NO_MEMORY
+                       : store_agent_get(wire_of(k->call)->store, k->call->who.tenant,
+                                         k->call->who.test_mode, id, a, &row, &err);
+    arena_free(a);
+    return rc != WOPR_E_NOT_FOUND;
+}
+
 /* --- findings --- */
 
 void v1_finding_add(void *ctx, const struct lint_finding *f) {
@@ -103,8 +116,11 @@ int v1_findings_end(struct v1_findings *out, int rc, struct wopr_error *err) {
 int v1_definition_check(struct http_call *c, struct str text, struct v1_findings *out,
                         struct wopr_error *err) {
     struct asker k = {.types = &v1_of(c)->cfg.types, .call = c};
-    const struct wf_types types = {
-        .find = type_find, .name = type_name, .workflow = workflow_there, .ctx = &k};
+    const struct wf_types types = {.find = type_find,
+                                   .name = type_name,
+                                   .workflow = workflow_there,
+                                   .agent = agent_there,
+                                   .ctx = &k};
     struct wf_env env = *v1_of(c)->cfg.env;
     struct str id = json_get(text, "id");
     env.knows_type = type_there;
