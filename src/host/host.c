@@ -18,6 +18,7 @@
 #include "host/seal_file.h"
 #include "host/seal_old.h"
 #include "nodes/nodes.h"
+#include "nodes/pack_loader.h"
 #include "otel/otel.h"
 #include "store/agents.h"
 #include "store/sqlite/sqlite.h"
@@ -71,6 +72,8 @@ struct host {
     struct payload_rules *rules;
     struct journal *journal;
     struct egress *egress; /* NULL = off */
+    struct sandbox *sandbox;
+    struct pack_loader *packs;
     struct remotes remotes;
     struct engine *engine;
     struct hooks *hooks; /* NULL = off */
@@ -346,6 +349,17 @@ static int build_otel(struct host *h, struct wopr_error *err) {
     return otel_wanted(&oc) ? otel_new(h->journal, &oc, &h->otel, err) : 0;
 }
 
+/* Without a program to execute modules there are no packs: only wopr itself can be one. */
+static int build_sandbox(struct host *h, struct wopr_error *err) {
+    const struct sandbox_config sc = {.program = h->cfg.host_wasm_program,
+                                      .workers = (unsigned)h->cfg.host_wasm_workers,
+                                      .memory_max = (uint64_t)h->cfg.host_wasm_memory_max,
+                                      .time_ms_max = (int)h->cfg.host_wasm_time_ms};
+    if (!h->cfg.host_wasm_program[0]) return 0;
+    int rc = sandbox_new(&sc, &h->sandbox, err);
+    return rc == 0 ? pack_loader_new(h->store, h->sandbox, &h->packs, err) : rc;
+}
+
 static int build_engine(struct host *h, struct wopr_error *err) {
     char id[ULID_LEN + 1];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -367,12 +381,14 @@ static int build_engine(struct host *h, struct wopr_error *err) {
         .sole_host = h->cfg.store_exclusive,
         .retention_ms = h->cfg.host_retention_days * DAY_S * 1000,
         .egress = h->egress,
+        .sandbox = h->sandbox,
         .remotes = &h->remotes,
         .vault = h->vault,
         .trace = h->trace,
         .audited = strcmp(h->cfg.host_audit, "off") != 0,
         .stall_ms = STALL_MS,
     };
+    if (h->packs) ec.modules = pack_loader_modules(h->packs);
 #define OPT_ENGINE(...) FILL(ec, engine, __VA_ARGS__)
 #define OPT_BOUNDS(...) FILL(ec.bounds, bounds, __VA_ARGS__)
 #define OPT_MEMORY(...) FILL(ec.memory, memory, __VA_ARGS__)
@@ -517,6 +533,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = build_issuers(h, err);
     if (rc == 0) rc = build_remotes(h, err);
     if (rc == 0) rc = load_seeds(h, err); /* which fixtures are true depends on both */
+    if (rc == 0) rc = build_sandbox(h, err);
     if (rc == 0) rc = build_engine(h, err);
     if (rc == 0) rc = build_otel(h, err);
     if (rc == 0) rc = build_hooks(h, err);
@@ -574,6 +591,7 @@ void host_stop(struct host *h) {
     issuers_watch_stop(h->issuers_watch);
     if (h->egress != NULL)
         egress_stop(h->egress); /* requests under way are sent again after the next start */
+    sandbox_stop(h->sandbox);
     audit_stop(h->audit);
     if (h->journal_running) journal_stop(h->journal);
     h->journal_running = false;
@@ -587,6 +605,8 @@ void host_free(struct host *h) {
     host_stop(h);
     v1_free(h->v1);
     engine_free(h->engine);
+    pack_loader_free(h->packs);
+    sandbox_free(h->sandbox);
     egress_free(h->egress);
     hooks_free(h->hooks);
     issuers_watch_free(h->issuers_watch);
