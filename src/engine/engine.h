@@ -32,10 +32,9 @@ struct engine_memory {                       /* long-term memory of nodes (MEM-2
 /* Node types of packs that tenants have installed.  Any thread. */
 struct engine_modules {
     void *ctx;
-    /* Which tarball a new run of the tenant executes the type with.  pins: the packs of its
-     * definition (raw, or empty), which must all hold: PACK_INTEGRITY, PACK_LOAD, PACK_RUNTIME,
-     * PACK_NOT_APPROVED.  An empty type: only the pins are judged. */
-    int (*resolve)(void *ctx, struct str tenant, struct str type_id, struct str pins,
+    /* Which tarball a new run of the tenant executes the type with.  definition: whose pins must
+     * hold, and choose; or empty.  VALIDATION, PACK_INTEGRITY, PACK_LOAD, PACK_RUNTIME. */
+    int (*resolve)(void *ctx, struct str tenant, struct str type_id, struct str definition,
                    struct sha256 *pack, bool *found, struct wopr_error *err);
     /* The type as this tarball has it; lives as long as ctx.  NULL: err says why. */
     const struct node_type *(*type)(void *ctx, const struct sha256 *pack, struct str type_id,

@@ -10,26 +10,17 @@
 
 static bool packs_there(const struct engine *e) { return e->cfg.modules.resolve != NULL; }
 
-static struct str pins_of(const struct workflow *wf) { return json_get(wf->text, "packs"); }
-
-static int resolve(struct engine *e, struct str tenant, struct str type_id, struct str pins,
+static int resolve(struct engine *e, struct str tenant, struct str type_id, struct str definition,
                    struct sha256 *pack, bool *found, struct wopr_error *err) {
     const struct engine_modules *m = &e->cfg.modules;
     *found = false;
-    return packs_there(e) ? m->resolve(m->ctx, tenant, type_id, pins, pack, found, err) : 0;
+    return packs_there(e) ? m->resolve(m->ctx, tenant, type_id, definition, pack, found, err) : 0;
 }
 
-int module_type_known(struct engine *e, struct str tenant, struct str type_id, struct str pins,
-                      bool *known, struct wopr_error *err) {
+int module_type_known(struct engine *e, struct str tenant, struct str type_id,
+                      struct str definition, bool *known, struct wopr_error *err) {
     struct sha256 pack;
-    return resolve(e, tenant, type_id, pins, &pack, known, err);
-}
-
-int engine_packs_check(struct engine *e, struct str tenant, struct str pins,
-                       struct wopr_error *err) {
-    struct sha256 pack;
-    bool found;
-    return pins.n > 0 ? resolve(e, tenant, STR_NONE, pins, &pack, &found, err) : 0;
+    return resolve(e, tenant, type_id, definition, &pack, known, err);
 }
 
 static int module_add(struct step *st, const struct engine_cmd *cmd, struct str type_id,
@@ -37,7 +28,7 @@ static int module_add(struct step *st, const struct engine_cmd *cmd, struct str 
     struct sha256 pack;
     char hex[65];
     bool found;
-    int rc = resolve(st->engine, cmd->tenant, type_id, pins_of(st->exec->wf), &pack, &found, err);
+    int rc = resolve(st->engine, cmd->tenant, type_id, st->exec->wf->text, &pack, &found, err);
     if (rc != 0 || !found) return rc;
     sha256_hex(&pack, hex);
     jw_key_str(&o->w, type_id);

@@ -69,10 +69,6 @@ struct worker_type_cmd { /* the caller's until done() */
 };
 void engine_worker_type(struct engine *e, struct worker_type_cmd *c);
 /* May a definition name the type (WRK-4)?  Not 0: the store could not be asked. */
-/* Do the packs that a definition pins (raw object, or empty) hold for the tenant (PACK-63, PACK-64)?
- * PACK_INTEGRITY, PACK_LOAD, PACK_RUNTIME, PACK_NOT_APPROVED. */
-MUST_CHECK int engine_packs_check(struct engine *e, struct str tenant, struct str pins,
-                                  struct wopr_error *err);
 MUST_CHECK int engine_knows_type(struct engine *e, struct str tenant, bool test_mode,
                                  struct str type_id, bool *known, struct wopr_error *err);
 

@@ -7,8 +7,8 @@
 #include "codec/jobj.h"
 #include "nodes/nodes.h"
 #include "packs/judge.h"
+#include "packs/pins.h"
 #include "packs/semver.h"
-#include "packs/signing.h"
 #include "store/packs.h"
 
 #include <stdio.h>
@@ -166,50 +166,6 @@ static int index_locked(struct pack_loader *p, struct str tenant, struct type_in
     index_free(old);
     *out = fresh;
     return 0;
-}
-
-/* --- pins (PACK-63, PACK-64) --- */
-
-static const struct pack_install *install_of(const struct type_index *x, struct str name,
-                                             struct str version) {
-    for (size_t i = 0; i < x->installs.n; i++)
-        if (str_eq(x->installs.v[i].name, name) && str_eq(x->installs.v[i].version, version))
-            return &x->installs.v[i];
-    return NULL;
-}
-
-static int pin_check(const struct type_index *x, const struct json_member *pin, struct arena *a,
-                     struct wopr_error *err) {
-    struct str version = json_get(pin->raw, "version"), integrity = json_get(pin->raw, "integrity");
-    struct sha256 wanted;
-    bool texts = json_type_of(pin->raw) == JSON_OBJECT && version.n > 0 &&
-                 json_type_of(version) == JSON_STRING &&
-                 (integrity.n == 0 || json_type_of(integrity) == JSON_STRING);
-    if (!texts)
-        return wopr_error_at(err, WOPR_E_VALIDATION, "/packs",
-                             "a pin of a pack is {\"version\", \"integrity\"?}, both texts");
-    const struct pack_install *i = install_of(x, pin->key, json_string(version, a));
-    if (!i)
-        return wopr_error_at(err, WOPR_E_PACK_LOAD, "/packs",
-                             "the workflow pins a pack in a version that is not installed for this "
-                             "tenant (wopr packs install)");
-    if (integrity.n == 0) return 0;
-    if (!pack_sri_read(json_string(integrity, a), &wanted))
-        return wopr_error_at(err, WOPR_E_VALIDATION, "/packs",
-                             "the integrity of a pin is no text like \"sha256-...\"");
-    if (sha256_eq(&wanted, &i->digest)) return 0;
-    return wopr_error_at(err, WOPR_E_PACK_INTEGRITY, "/packs",
-                         "a pack is installed with other bytes than the workflow pins");
-}
-
-static int pins_check(const struct type_index *x, struct str pins, struct json_members *m,
-                      struct arena *a, struct wopr_error *err) {
-    int rc = 0;
-    if (pins.n == 0) return 0;
-    if (json_type_of(pins) != JSON_OBJECT || json_members(pins, a, m, NULL) != 0)
-        return wopr_error_at(err, WOPR_E_VALIDATION, "/packs", "packs is no object of pins");
-    for (size_t i = 0; rc == 0 && i < m->n; i++) rc = pin_check(x, &m->v[i], a, err);
-    return rc;
 }
 
 /* --- which one it is --- */
@@ -382,7 +338,7 @@ static struct loaded *loaded_get(struct pack_loader *p, const struct sha256 *dig
 
 /* --- for the engine --- */
 
-static int resolve(void *ctx, struct str tenant, struct str type_id, struct str pins,
+static int resolve(void *ctx, struct str tenant, struct str type_id, struct str definition,
                    struct sha256 *pack, bool *found, struct wopr_error *err) {
     struct pack_loader *p = ctx;
     struct json_members m = {0};
@@ -390,10 +346,17 @@ static int resolve(void *ctx, struct str tenant, struct str type_id, struct str 
     struct arena *a = arena_new(4u * 1024 * 1024);
     *found = false;
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a pack");
+    struct str pins = json_get(definition, "packs");
+    int rc =
+        pins.n > 0 ? pack_pins_check(p->store, definition, tenant, PACK_LANGUAGES_HERE, a, err) : 0;
+    if (rc == 0 && pins.n > 0) rc = json_members(pins, a, &m, err);
+    if (rc != 0) {
+        arena_free(a);
+        return rc;
+    }
     pthread_mutex_lock(&p->mu);
-    int rc = index_locked(p, tenant, &x, err);
-    if (rc == 0) rc = pins_check(x, pins, &m, a, err);
-    const struct offer *o = rc == 0 && type_id.n > 0 ? offer_find(x, type_id, &m, a) : NULL;
+    rc = index_locked(p, tenant, &x, err);
+    const struct offer *o = rc == 0 ? offer_find(x, type_id, &m, a) : NULL;
     if (o) *pack = o->pack;
     *found = o != NULL;
     pthread_mutex_unlock(&p->mu);

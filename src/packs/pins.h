@@ -13,7 +13,7 @@
 
 #define PACK_PROTOCOL_VERSION "1.0.0"
 #define PACK_PINS_MAX         256u
-#define PACK_LANGUAGES_HERE   0u /* bits of enum pack_language that this build executes */
+#define PACK_LANGUAGES_HERE   (1u << PACK_LANG_WASM) /* what this build executes */
 
 /* "packs": {name: {"version", "integrity"?}} and "engines" of a definition (checked JSON), against
  * what the tenant has installed.  languages: bits of enum pack_language that this host executes; a
