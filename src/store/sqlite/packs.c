@@ -90,10 +90,13 @@ static int blob_put(struct store *s, const struct sha256 *digest, struct str bod
     return query_run(&q, err);
 }
 
-static int blob_drop(struct store *s, const struct sha256 *digest, struct wopr_error *err) {
+static int blob_drop(struct store *s, const struct sha256 *digest, struct str name,
+                     struct str version, struct wopr_error *err) {
     struct query q;
     query_begin(&q, s->writer, SQL_PACK_BLOB_DROP);
     bind_hash(&q, digest);
+    bind_text(&q, name);
+    bind_text(&q, version);
     return query_run(&q, err);
 }
 
@@ -392,7 +395,7 @@ static int unpublish_place(struct store *s, struct str name, struct str version,
     bind_text(&q, version);
     bind_int(&q, who->now_ms);
     rc = query_run(&q, err);
-    if (rc == 0) rc = blob_drop(s, &v.digest, err);
+    if (rc == 0) rc = blob_drop(s, &v.digest, name, version, err);
     if (rc == 0) rc = one_name(s, SQL_PACK_DROP, name, err);
     if (rc == 0) rc = one_name(s, SQL_PACK_WORDS_ORPHANED, name, err);
     return rc == 0 ? change_note(s, "unpublished", name, version, STR_NONE, who, err) : rc;

@@ -100,9 +100,18 @@ Test(store_packs, what_is_unpublished_never_returns_and_leaves_no_bytes /* P2, P
     cr_expect_eq(found("tools"), 0);
     cr_expect(blob_there("a"), "an install needs them");
     cr_expect_eq(store_pack_uninstall(w.s, STR("t"), n, v, &acme, &w.err), 0);
-    cr_expect_not(blob_there("a"));
+    cr_expect(blob_there("a"), "and runs that began with it");
     cr_expect_eq(publish("acme", "1.0.1", "b", &fresh), 0);
     cr_expect_eq(found("tools"), 1);
+    i.version = STR("1.0.1");
+    i.digest = sha256_of(STR("b"));
+    cr_assert_eq(store_pack_install(w.s, &i, STR("b"), &fresh, &w.err), 0);
+    cr_expect_eq(store_pack_uninstall(w.s, STR("t"), n, i.version, &acme, &w.err), 0);
+    cr_expect_eq(store_pack_unpublish(w.s, n, i.version, STR(NS), 1000, &acme, &w.err), 0);
+    cr_expect(blob_there("b"), "also when the registry loses it later");
+    cr_expect_eq(publish("acme", "1.0.2", "c", &fresh), 0);
+    cr_expect_eq(store_pack_unpublish(w.s, n, STR("1.0.2"), STR(NS), 1000, &acme, &w.err), 0);
+    cr_expect_not(blob_there("c"), "what was never installed leaves nothing");
 }
 
 Test(store_packs, marks_and_keys_are_those_of_the_owner /* PACK-39 to PACK-43 */) {
