@@ -130,8 +130,8 @@ static int object_close(struct ws_builder *b, struct ws_value *v, const struct w
 
 int build_close(struct ws_builder *b) {
     const struct ws_level *l = &b->levels[--b->depth];
-    const struct ws_pending *from = b->pending + l->first;
     size_t n = b->pending_nr - l->first;
+    const struct ws_pending *from = n > 0 ? b->pending + l->first : NULL;
     b->pending_nr = l->first;
     return l->value->kind == WS_OBJECT ? object_close(b, l->value, from, n)
                                        : array_close(b, l->value, from, n);

@@ -1,6 +1,8 @@
 /*
- * test_generated.c: documents made at random: valid ones, and ones with something bent.  What holds of
- * all: the same bytes say the same (WS-44), a document without errors plays without failure, the world
+ * test_generated.c: documents made at random: valid ones, and ones with something bent.  What
+ * holds of
+ * all: the same bytes say the same (WS-44), a document without errors plays without failure,
+ * the world
  * is the fold of its changes after each step (WS-114), whatever is rejected or fails.
  */
 #include "base/fault.h"
