@@ -1,6 +1,7 @@
 /* cmd_workspec.c: wopr workspec: WorkSpec documents, checked, planned and brought to version
  * 2.0, without a
  * host. */
+#include "base/embed.h"
 #include "base/fs.h"
 #include "cli/verbs.h"
 #include "workspec/migrate.h"
@@ -14,6 +15,7 @@ static const char USAGE[] =
     "usage: wopr workspec validate FILE... [--profile host|reference] [--json]\n"
     "       wopr workspec plan FILE [--json | --svg]   who does what when\n"
     "       wopr workspec migrate FILE                 version 1.0 to 2.0, on standard output\n"
+    "       wopr workspec schema                       a JSON Schema of documents, for editors\n"
     "Documents are JSON; a FILE that ends in .yaml or .yml is YAML.  \"-\" is standard input, "
     "JSON\n"
     "unless --yaml is given.  The exit status is 0 without errors, 1 with some, 2 when a FILE\n"
@@ -245,10 +247,19 @@ static int migrate_file(struct cli *c, struct store *unused, const void *args) {
     return rc;
 }
 
+static int schema_print(struct cli *c, struct store *unused, const void *args) {
+    const struct embed_file *f = embed_find("api/workspec/workspec-2.0.schema.json");
+    (void)c, (void)unused, (void)args;
+    ASSERT(f != NULL);
+    fwrite(f->data, 1, f->size, stdout);
+    return 0;
+}
+
 static const struct cli_verb VERBS[] = {
     {"validate", 1, VERB_ANY_ARGS, NULL, validate_files, VERB_NO_FILE},
     {"plan", 1, 1, NULL, plan_file, VERB_NO_FILE},
     {"migrate", 1, 1, NULL, migrate_file, VERB_NO_FILE},
+    {"schema", 0, 0, NULL, schema_print, VERB_NO_FILE},
 };
 
 int cmd_workspec(struct cli *c) {

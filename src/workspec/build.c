@@ -43,6 +43,14 @@ void build_name(struct ws_builder *b, struct str name) {
     l->named = true;
 }
 
+struct str build_same(struct ws_builder *b, struct str name) {
+    if (name.n == 0) return STR("");
+    size_t at = name.n * 31 + (unsigned char)name.p[0] * 7u + (unsigned char)name.p[name.n - 1];
+    struct str *known = &b->same[at & (BUILD_SAME_NAMES - 1)];
+    if (known->p == NULL || !str_eq(*known, name)) *known = arena_str(b->a, name);
+    return *known;
+}
+
 /* The value takes its place in what is open. */
 static int value_add(struct ws_builder *b, const struct ws_value *v) {
     if (++b->values > b->limits->values)
