@@ -215,6 +215,22 @@ static const struct ws_value *simulation_migrated(struct migration *m) {
     return ws_object_new(m->a, all, n);
 }
 
+/* The members around it stay; a $schema that is not there is the first. */
+static const struct ws_value *root_migrated(struct migration *m, const struct ws_value *root,
+                                            const struct ws_value *sim) {
+    const struct ws_value *out = ws_object_new(m->a, NULL, 0);
+    if (out == NULL || root == NULL) return NULL;
+    if (ws_get(root, "$schema") == NULL) member_set(m, &out, "$schema", ws_textz(m->a, SCHEMA_URI));
+    struct ws_member *all = ARENA_ARRAY(m->a, struct ws_member, root->nr + 2);
+    size_t n = out->nr;
+    if (all == NULL) return NULL;
+    if (n > 0) all[0] = out->members[0];
+    for (size_t i = 0; i < root->nr; i++) all[n++] = root->members[i];
+    out = ws_object_new(m->a, all, n);
+    if (out != NULL) member_set(m, &out, "simulation", sim);
+    return out;
+}
+
 int ws_migrate(const struct ws_doc *doc, struct arena *a, const struct ws_value **out,
                struct wopr_error *err) {
     const struct ws_value *wrapped = ws_object_of(ws_get(doc->root, "simulation"));
@@ -228,9 +244,7 @@ int ws_migrate(const struct ws_doc *doc, struct arena *a, const struct ws_value 
     map_init(&m, &m.locations);
     map_init(&m, &m.tasks);
     const struct ws_value *sim = simulation_migrated(&m);
-    if (wrapped == NULL || ws_get(root, "$schema") == NULL)
-        member_set(&m, &root, "$schema", ws_textz(a, SCHEMA_URI));
-    if (sim != NULL) member_set(&m, &root, "simulation", sim);
+    if (sim != NULL) root = root_migrated(&m, root, sim);
     if (m.failed || sim == NULL || root == NULL || arena_failed(a))
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to convert the document");
     *out = root;

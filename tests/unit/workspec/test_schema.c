@@ -1,6 +1,6 @@
 /*
- * test_schema.c: the JSON Schema for editors says nothing against a document that the validator finds no
- * error in, and finds by itself what a schema can find.
+ * test_schema.c: the JSON Schema for editors says nothing against a document that the validator
+ * finds no error in, and finds by itself what a schema can find.
  */
 #include "base/embed.h"
 #include "base/fs.h"
