@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 
-LAYERS = ["base", "codec", "domain", "store", "journal", "audit", "egress", "hooks", "otel", "engine", "nodes", "workspec", "workrail", "http", "wire", "host", "cli"]
+LAYERS = ["base", "codec", "domain", "store", "journal", "audit", "egress", "sandbox", "hooks", "otel", "packs", "engine", "nodes", "workspec", "workrail", "http", "wire", "host", "cli"]
 GCOV_AT_ONCE = 16
 
 

@@ -119,8 +119,10 @@ class Document:
             return COMPONENTS + ref[len(DEFINITIONS):]
         return COMPONENTS + self.d.component(ref)
 
-    def content(self, schema: str, stream: bool = False) -> dict:
+    def content(self, schema: str, stream: bool = False, binary: list = ()) -> dict:
         types = {"application/json": {"schema": {"$ref": COMPONENTS + schema}}}
+        for kind in binary:
+            types[kind] = {"schema": {"type": "string", "format": "binary"}}
         if stream:
             types["text/event-stream"] = {"schema": {"type": "string"}}
         return types
@@ -139,7 +141,9 @@ class Document:
         keyed = ["openwop-Idempotent-Replay"] if "idempotent" in flags else []
         out = {op["status"]: {"description": op["summary"], "headers": self.headers(keyed + op.get("headers", []))}}
         if "answer" in op:  # 204 has none
-            out[op["status"]]["content"] = self.content(op["answer"], "ticket" in flags)
+            out[op["status"]]["content"] = self.content(op["answer"], "ticket" in flags, [] if "bytes" in flags else op.get("binary", []))
+        if "also" in op:
+            out[op["also"]] = out[op["status"]]
         statuses = self.d.shared["statuses"]
         for status in op.get("errors", []) + [s for s in statuses if of & set(statuses[s].get("when", []))]:
             out[status] = {"$ref": "#/components/responses/Status" + status}
@@ -156,7 +160,10 @@ class Document:
             out["x-openwop-scopes"] = op.get("scopes", [])
         out["parameters"] = self.parameters(op)
         if "body" in op:
-            out["requestBody"] = {"required": "bodyOptional" not in flags, "content": self.content(op["body"])}
+            body = self.content(op["body"])
+            if "bytes" in flags:
+                body = {kind: {"schema": {"$ref": COMPONENTS + op["body"]}} for kind in op["binary"]}
+            out["requestBody"] = {"required": "bodyOptional" not in flags, "content": body}
         out["responses"] = self.responses(op)
         return out
 

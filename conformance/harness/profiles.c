@@ -80,6 +80,7 @@ const struct scenario SCENARIOS[] = {
     {"agent_memory_ttl_expiry", "agentMemoryTtlExpiry", OTHER},
     {"agent_message_reducer", "agentMessageReducer", OTHER},
     {"agent_metadata", "agentMetadata", OTHER},
+    {"agent_pack_export", "agentPackExport", OTHER},
     {"agent_reasoning_events", "agentReasoningEvents", OTHER},
     {"conversation_capability_negotiation", "conversationCapabilityNegotiation", OTHER},
     {"conversation_lifecycle", "conversationLifecycle", OTHER},

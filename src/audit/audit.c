@@ -25,7 +25,9 @@ enum { PAGE_ENTRIES = 500, ARENA_MAX = 64 * 1024 * 1024, LINE_MAX_BYTES = 2048, 
 struct audit {
     struct audit_config cfg;
     struct journal *journal;
-    struct ed25519_key key;
+    struct ed25519_key key, old_key; /* old_key: signs until old_until_ms, too */
+    char old_key_id[AUDIT_KEY_ID_SIZE];
+    int64_t old_until_ms; /* wall clock; 0 = there is none */
     char key_id[AUDIT_KEY_ID_SIZE], public_key[AUDIT_PUBLIC_KEY_TEXT + 1];
     pthread_t thread;
     bool running;
@@ -161,8 +163,10 @@ static int tree_begin(struct audit *a, const struct audit_checkpoint *cp) {
     if (!merkle_from_peaks(&t, cp->at_seq + 1, cp->peaks)) return 0;
     struct sha256 root = merkle_root(&t);
     sha256_hex(&root, hex);
-    if (str_eqc(cp->root, hex) && str_eqc(cp->key_id, a->key_id) &&
-        audit_signature_holds(a->key.pub, cp->root, cp->signature))
+    bool ours = str_eqc(cp->key_id, a->key_id);
+    const struct ed25519_key *key = ours ? &a->key : &a->old_key;
+    if (!ours && (a->old_key_id[0] == '\0' || !str_eqc(cp->key_id, a->old_key_id))) return 0;
+    if (str_eqc(cp->root, hex) && audit_signature_holds(key->pub, cp->root, cp->signature))
         a->tree = t;
     return 0;
 }
@@ -196,6 +200,8 @@ static int export_line(struct audit *a, const struct audit_checkpoint *cp) {
     jw_kstr(&w, "merkleRoot", cp->root);
     jw_kstr(&w, "signature", cp->signature);
     jw_kstr(&w, "keyId", cp->key_id);
+    jw_kstr_opt(&w, "oldSignature", cp->old_signature);
+    jw_kstr_opt(&w, "oldKeyId", cp->old_key_id);
     jw_kstrz(&w, "ts", at);
     jw_end_object(&w);
     buf_addc(&b, '\n');
@@ -207,31 +213,55 @@ static int export_line(struct audit *a, const struct audit_checkpoint *cp) {
     return rc;
 }
 
-static int checkpoint_make(struct audit *a, int64_t last, struct wopr_error *err) {
-    struct sha256 root = merkle_root(&a->tree);
-    char hex[65], id[ULID_LEN + 1];
+static int root_sign(struct audit *a, const struct ed25519_key *key, struct str root,
+                     struct str *out, struct wopr_error *err) {
     uint8_t sig[64];
     struct buf text;
-    sha256_hex(&root, hex);
-    ulid_new(id);
-    int rc = ed25519_sign(&a->key, str_c(hex), sig, err);
+    int rc = ed25519_sign(key, root, sig, err);
     if (rc != 0) return rc;
     buf_init(&text, 128);
     base64_encode(&text, str_n((const char *)sig, sizeof sig));
+    *out = arena_str(a->arena, buf_str(&text));
+    buf_fini(&text);
+    return out->p ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a checkpoint");
+}
+
+/* The entry about it: AUD-3. */
+static struct plan_audit emitted_of(struct audit *a, const struct audit_checkpoint *cp) {
+    return (struct plan_audit){
+        .at_ms = cp->at_ms,
+        .type = STR(AUDIT_EMITTED),
+        .details =
+            arena_printf(a->arena,
+                         "{\"atSequence\":%lld,\"checkpoint\":\"" STR_FMT
+                         "\",\"keyId\":\"%s\",\"merkleRoot\":\"" STR_FMT "\"}",
+                         (long long)cp->at_seq, STR_ARG(cp->id), a->key_id, STR_ARG(cp->root))};
+}
+
+static int checkpoint_make(struct audit *a, int64_t last, struct wopr_error *err) {
+    struct sha256 root = merkle_root(&a->tree);
+    char hex[65], id[ULID_LEN + 1];
+    sha256_hex(&root, hex);
+    ulid_new(id);
     arena_reset(a->arena);
-    const struct audit_checkpoint cp = {.id = arena_printf(a->arena, "cp_%s", id),
-                                        .at_seq = last,
-                                        .root = str_c(hex),
-                                        .signature = buf_str(&text),
-                                        .peaks = merkle_peaks(&a->tree),
-                                        .key_id = str_c(a->key_id),
-                                        .at_ms = clock_wall_ms()};
-    rc = cp.id.p ? store_audit_checkpoint_put(journal_store(a->journal), &cp, err)
-                 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a checkpoint");
+    struct audit_checkpoint cp = {.id = arena_printf(a->arena, "cp_%s", id),
+                                  .at_seq = last,
+                                  .root = str_c(hex),
+                                  .peaks = merkle_peaks(&a->tree),
+                                  .key_id = str_c(a->key_id),
+                                  .at_ms = clock_wall_ms()};
+    const struct plan_audit told = emitted_of(a, &cp);
+    int rc = root_sign(a, &a->key, cp.root, &cp.signature, err);
+    if (rc == 0 && cp.at_ms < a->old_until_ms) {
+        rc = root_sign(a, &a->old_key, cp.root, &cp.old_signature, err);
+        cp.old_key_id = str_c(a->old_key_id);
+    }
+    if (rc == 0 && arena_failed(a->arena))
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a checkpoint");
+    if (rc == 0) rc = store_audit_checkpoint_put(journal_store(a->journal), &cp, &told, err);
     if (rc == 0 && export_line(a, &cp) != 0)
         log_error("a checkpoint of the audit log cannot be exported", "file",
                   a->cfg.checkpoint_file);
-    buf_fini(&text);
     return rc == WOPR_E_EXISTS ? 0 : rc; /* another host made it */
 }
 
@@ -246,7 +276,10 @@ static int checkpoint_look(struct audit *a, bool due, struct wopr_error *err) {
     rc = store_audit_checkpoint_before(s, INT64_MAX, a->arena, &cp, err);
     if (rc == WOPR_E_NOT_FOUND) rc = 0;
     if (rc != 0) return rc;
-    if (last.seq <= cp.at_seq) {
+    bool fresh = false;
+    if (last.seq > cp.at_seq) rc = store_audit_fresh(s, cp.at_seq, &fresh, err);
+    if (rc != 0) return rc;
+    if (!fresh) { /* the entry about the last one leads to none (AUD-4) */
         a->unsigned_ms = 0;
         return 0;
     }
@@ -299,11 +332,47 @@ static void public_key_render(struct audit *a) {
     buf_fini(&b);
 }
 
-static int key_store(struct audit *a, struct wopr_error *err) {
-    struct sha256 print = sha256_of(str_n((const char *)a->key.pub, 32));
+static void key_id_of(const struct ed25519_key *key, char out[AUDIT_KEY_ID_SIZE]) {
+    struct sha256 print = sha256_of(str_n((const char *)key->pub, 32));
     char hex[65];
     sha256_hex(&print, hex);
-    (void)snprintf(a->key_id, sizeof a->key_id, "aud_%.16s", hex);
+    (void)snprintf(out, AUDIT_KEY_ID_SIZE, "aud_%.16s", hex);
+}
+
+static const struct audit_key *key_find(const struct audit_key_list *l, const char *id) {
+    for (size_t i = 0; i < l->n; i++)
+        if (str_eqc(l->v[i].key_id, id)) return &l->v[i];
+    return NULL;
+}
+
+/* AUD-7: the newest of the old keys that this file knows signs beside the new one until old_key_s
+ * after the new one was first used, by any host. */
+static int old_key_find(struct audit *a, struct wopr_error *err) {
+    const struct audit_key *best = NULL, *own;
+    struct audit_key_list known;
+    int rc = store_audit_keys(journal_store(a->journal), a->arena, &known, err);
+    for (size_t i = 0; rc == 0 && i < a->cfg.old_nr; i++) {
+        struct ed25519_key key;
+        char id[AUDIT_KEY_ID_SIZE];
+        rc = ed25519_from_secret(a->cfg.old_secrets[i], &key, err);
+        if (rc != 0) break;
+        key_id_of(&key, id);
+        const struct audit_key *row = key_find(&known, id);
+        if (row && strcmp(id, a->key_id) != 0 && (!best || row->created_ms > best->created_ms)) {
+            best = row;
+            a->old_key = key;
+            memcpy(a->old_key_id, id, sizeof id);
+        }
+        mem_wipe(&key, sizeof key);
+    }
+    own = rc == 0 ? key_find(&known, a->key_id) : NULL;
+    if (best && own) a->old_until_ms = own->created_ms + a->cfg.old_key_s * 1000;
+    arena_reset(a->arena);
+    return rc;
+}
+
+static int key_store(struct audit *a, struct wopr_error *err) {
+    key_id_of(&a->key, a->key_id);
     public_key_render(a);
     struct audit_key row = {.key_id = str_c(a->key_id), .created_ms = clock_wall_ms()};
     memcpy(row.pub, a->key.pub, sizeof row.pub);
@@ -338,7 +407,9 @@ int audit_new(struct journal *j, const struct audit_config *cfg, struct audit **
                       : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the audit log");
     if (rc == 0) rc = ed25519_from_secret(cfg->secret, &a->key, err);
     if (rc == 0) rc = key_store(a, err);
+    if (rc == 0) rc = old_key_find(a, err);
     mem_wipe(a->cfg.secret, sizeof a->cfg.secret);
+    mem_wipe(a->cfg.old_secrets, sizeof a->cfg.old_secrets);
     if (rc == 0) *out = a;
     else audit_free(a);
     return rc;
@@ -367,6 +438,7 @@ void audit_free(struct audit *a) {
     plan_unref(a->waiting);
     arena_free(a->arena);
     mem_wipe(&a->key, sizeof a->key);
+    mem_wipe(&a->old_key, sizeof a->old_key);
     pthread_cond_destroy(&a->wake);
     pthread_mutex_destroy(&a->mu);
     mem_free(a);

@@ -25,10 +25,16 @@ enum {
     AUDIT_KEY_ID_SIZE = 21
 };
 struct audit;
+enum { AUDIT_OLD_KEYS_MAX = 16 };
 struct audit_config {
-    uint8_t secret[32];          /* of the Ed25519 key that signs; used for nothing else */
+    uint8_t secret[32]; /* of the Ed25519 key that signs; used for nothing else */
+    /* Of keys before it, the newest first: the last that signed does so for a while (AUD-7) */
+    uint8_t old_secrets[AUDIT_OLD_KEYS_MAX][32];
+    size_t old_nr;
+    int64_t old_key_s; /* how long the one before signs, too, after the new one was first used */
     int64_t checkpoint_entries;  /* a checkpoint after so many entries ... */
-    int64_t checkpoint_s;        /* ... or so long after the first one without; never without any */
+    int64_t checkpoint_s;        /* ... or so long after the first one without; never without any
+                                  * but those about checkpoints, so that none leads to the next */
     const char *checkpoint_file; /* each is appended to it, too (AUD-6); NULL = none.  Borrowed */
 };
 struct audit_stats {

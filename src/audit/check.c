@@ -59,12 +59,23 @@ static void link_broken(struct check *c, int64_t seq, struct str actual, const c
 
 /* --- checkpoints --- */
 
-static bool signature_holds(const struct check *c, const struct audit_checkpoint *cp) {
-    if (c->q->pub) return audit_signature_holds(c->q->pub, cp->root, cp->signature);
+static bool signed_by(const struct check *c, struct str key_id, struct str root,
+                      struct str signature) {
     for (size_t i = 0; i < c->keys.n; i++)
-        if (str_eq(c->keys.v[i].key_id, cp->key_id))
-            return audit_signature_holds(c->keys.v[i].pub, cp->root, cp->signature);
+        if (str_eq(c->keys.v[i].key_id, key_id))
+            return audit_signature_holds(c->keys.v[i].pub, root, signature);
     return false;
+}
+
+/* A reader who knows one key takes its signature, whichever of the two it is (AUD-7); else both
+ * hold, if there are two. */
+static bool signature_holds(const struct check *c, const struct audit_checkpoint *cp) {
+    bool old = cp->old_key_id.n > 0;
+    if (c->q->pub)
+        return audit_signature_holds(c->q->pub, cp->root, cp->signature) ||
+               (old && audit_signature_holds(c->q->pub, cp->root, cp->old_signature));
+    return signed_by(c, cp->key_id, cp->root, cp->signature) &&
+           (!old || signed_by(c, cp->old_key_id, cp->root, cp->old_signature));
 }
 
 static void checkpoint_wrong(struct check *c, const struct audit_checkpoint *cp, const char *what) {
@@ -99,6 +110,8 @@ static void checkpoint_told(struct check *c, const struct audit_checkpoint *cp) 
                                              .root = text_kept(c, cp->root),
                                              .signature = text_kept(c, cp->signature),
                                              .key_id = text_kept(c, cp->key_id),
+                                             .old_signature = text_kept(c, cp->old_signature),
+                                             .old_key_id = text_kept(c, cp->old_key_id),
                                              .at_ms = cp->at_ms};
 }
 

@@ -185,6 +185,7 @@ int cmd_keys(struct cli *c);
 int cmd_tokens(struct cli *c);
 int cmd_seal(struct cli *c);
 int cmd_secrets(struct cli *c);
+int cmd_agents(struct cli *c);
 int cmd_memory(struct cli *c);
 int cmd_tasks(struct cli *c);
 int cmd_webhooks(struct cli *c);

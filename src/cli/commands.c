@@ -8,6 +8,7 @@ const struct cli_command CLI_COMMANDS[] = {
     {"seed", cmd_seed, "load a folder of workflow definitions, or --conformance for the fixtures"},
     {"keys", cmd_keys, "create, rotate, list and revoke API keys"},
     {"secrets", cmd_secrets, "store, list and delete credentials that runs use by name"},
+    {"agents", cmd_agents, "put, list, show, check and delete agents of the workspace"},
     {"memory", cmd_memory, "list, show and delete what agents remember"},
     {"seal", cmd_seal, "rotate and list the keys of sensitive values"},
     {"tokens", cmd_tokens, "rotate, list and revoke the signing secrets of interrupt tokens"},

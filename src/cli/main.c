@@ -1,6 +1,7 @@
 /* main.c: picks the command. */
 #include "base/near.h"
 #include "cli/commands.h"
+#include "sandbox/worker/worker.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ int main(int argc, char **argv) {
         strcmp(argv[1], "help") == 0)
         return commands_help(stdout);
     if (strcmp(argv[1], "--version") == 0) return cmd_version(NULL);
+    if (strcmp(argv[1], WORKER_COMMAND) == 0) return worker_main(argc - 2, argv + 2);
     for (size_t i = 0; i < CLI_COMMANDS_NR; i++) {
         if (strcmp(argv[1], CLI_COMMANDS[i].name) != 0) continue;
         struct cli c = {.argc = argc - 2,

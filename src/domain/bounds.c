@@ -28,6 +28,8 @@ _Static_assert(K_WF_VARS_MAX <= K_RUN_VARS_MAX, "declared variables fit a run");
 _Static_assert(K_WF_CHANS_MAX <= K_RUN_CHANS_MAX, "declared channels fit a run");
 _Static_assert(K_RUN_CHANS_MAX + NAMES_OF_CALLERS * K_WF_NODES_MAX <= K_STATE_CHANS_MAX,
                "callers have room");
+_Static_assert(2 * K_CONVERSATION_ANSWER_MAX + 16384 <= K_EVENT_PAYLOAD_MAX,
+               "a turn that is taken fits each of its events, and outputs that show it twice");
 _Static_assert(K_WF_RETRY_MS_MAX <= K_STATE_DELAY_MS_MAX, "a retry folds");
 /* Each node of a run ends by an event (cancelled or skipped) in the commit that ends the run. */
 _Static_assert(K_WF_NODES_MAX + STEP_EVENTS <= K_PLAN_EVENTS_MAX, "the end of a run is one commit");

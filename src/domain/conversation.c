@@ -5,10 +5,11 @@
 
 #include "codec/jobj.h"
 #include "domain/interrupt_int.h"
+#include "domain/traits.h"
 
 #include <stdio.h>
 
-#define TURN_MAX (4u * 1024 * 1024)
+#define TURN_MAX (8u * 1024 * 1024) /* more than any request has */
 
 struct str turn_text(const struct conv_turn *t, struct arena *a) {
     struct jobj o;
@@ -42,6 +43,10 @@ const struct wf_channel *conversation_channel(const struct workflow *wf,
         found = &wf->channels[i];
     }
     return found;
+}
+
+bool conversation_held_by(const struct wf_node *def) {
+    return (def->traits & (NODE_IS_CONVERSATION | NODE_IS_DISPATCHER)) != 0;
 }
 
 /* --- answers --- */
@@ -243,12 +248,32 @@ int conversation_answer(const struct intr_question *q, struct str value, struct 
     }
     if (rc == 0 && outcome.n > 0 && !q->host) rc = schema_fits(&r, outcome, "/outcome");
     if (rc != 0) return rc;
-    *out = answer_text(&r, turn_text(&t, a), outcome);
-    return out->p ? 0 : no_memory(&r);
+    struct str text = answer_text(&r, turn_text(&t, a), outcome);
+    if (!text.p) return no_memory(&r);
+    if (text.n > CONVERSATION_ANSWER_MAX)
+        return refuse(&r, "",
+                      "a turn with its outcome has at most 500 KiB, as the log has it; say it in "
+                      "several turns, or where it can be read");
+    *out = text;
+    return 0;
 }
 
-struct str conversation_message_id(struct str answer) {
-    return json_get(json_get(answer, "turn"), "messageId");
+struct str conversation_answer_begin(struct str value, struct arena *a) {
+    struct str op = json_get(value, "operation"),
+               id = json_string(json_get(json_get(value, "turn"), "messageId"), a);
+    struct buf b;
+    struct jw w;
+    if (id.n == 0 || (!str_eqc(op, "\"exchange\"") && !str_eqc(op, "\"close\""))) return STR_NONE;
+    buf_init(&b, 8 * CONVERSATION_TEXT_MAX * 4);
+    jw_init(&w, &b);
+    jw_object(&w); /* as answer_text and turn_text write it */
+    jw_kraw(&w, "operation", op);
+    jw_key(&w, "turn");
+    jw_object(&w);
+    jw_kstr(&w, "messageId", id);
+    struct str out = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
+    buf_fini(&b);
+    return out;
 }
 
 bool conversation_answer_closes(struct str answer) {

@@ -23,6 +23,8 @@ struct conversation { /* folded; belongs to the node that opened it, until that 
     bool closed;
 };
 
+/* May the node hold conversations?  Gates do, and dispatchers that ask the user (DISP-7). */
+bool conversation_held_by(const struct wf_node *def);
 /* The conversation that a node opened; NULL: none. */
 const struct conversation *run_conversation_of(const struct run_state *s, int node);
 /* The one of this id; with an empty id the only open one.  NULL: there is none, or there are
@@ -45,12 +47,14 @@ struct conv_turn { /* texts; empty = absent */
 struct str turn_text(const struct conv_turn *t, struct arena *a);
 
 /* Bring the answer to a conversation.exchange into its form (CONV-10 to CONV-12); value: raw.
- * VALIDATION (pointer into resumeValue), NO_MEMORY.  q->host: it is this host's own, which alone
- * may speak as "system". */
+ * VALIDATION (pointer into resumeValue, also past CONVERSATION_ANSWER_MAX), NO_MEMORY.  q->host: it
+ * is this host's own, which alone may speak as "system". */
 MUST_CHECK int conversation_answer(const struct intr_question *q, struct str value, struct arena *a,
                                    struct str *out, struct wopr_error *err);
-/* The raw messageId of an answer in that form. */
-struct str conversation_message_id(struct str answer);
+/* CONV-11: a turn that is sent again is known by the messageId that its sender gave it.  The
+ * beginning of the form that an answer with value's operation and messageId has, so that a turn
+ * among thousands is found without reading them; STR_NONE: it gives none, or no memory. */
+struct str conversation_answer_begin(struct str value, struct arena *a);
 bool conversation_answer_closes(struct str answer);
 
 #endif

@@ -40,6 +40,7 @@ struct str pay_run_started(struct arena *a, const struct run_state *s, struct st
     key_version(&p, s->meta.shown_engine_version);
     jw_kraw_opt(&p.w, "tags", s->meta.tags);
     jw_kraw_opt(&p.w, "metadata", s->meta.metadata);
+    jw_kstr_opt(&p.w, "agentSet", s->meta.agents_digest); /* AGT-46 */
     return jobj_end(&p, a);
 }
 

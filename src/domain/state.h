@@ -241,6 +241,7 @@ struct run_meta {
     struct str inputs_clear; /* raw object of the masked ones; empty: none, or not known */
     bool sealed;             /* some inputs are masked */
     struct str transport;    /* "rest" */
+    struct str agents, agents_digest; /* struct agent_set (AGT-46); empty: none, or not read */
     bool test_mode;
     int32_t shown_engine_version; /* as printed; CURRENT_ENGINE_VERSION unless forced (VER-11) */
     int64_t created_ms;
@@ -292,7 +293,14 @@ struct run_pins {        /* state_pin.c */
     struct pin_state *v; /* in log order */
     size_t n, cap;
 };
-enum cap_kind { CAP_NODE_EXECUTIONS, CAP_ORCHESTRATOR, CAP_DISPATCH, CAP_KIND_NR };
+enum cap_kind {
+    CAP_NODE_EXECUTIONS,
+    CAP_ORCHESTRATOR,
+    CAP_DISPATCH,
+    CAP_WASM_MEMORY,
+    CAP_WASM_TIME,
+    CAP_KIND_NR
+};
 struct run_cap { /* state_orch.c: the bound that was met, valid with cap_breached */
     enum cap_kind kind;
     int64_t limit, observed;

@@ -47,6 +47,28 @@ static int list_after(const struct chan_state *c, enum reducer r, struct str val
     return 0;
 }
 
+/* Every entry was judged when it was written; versions of a schema may differ, and then all are. */
+static bool entries_fit(const struct wf_channel *d) {
+    return d->schema_is_each && d->schema_version <= 1 && d->compatible_nr == 0;
+}
+
+/* What list_after is for the new entry alone, so that a write costs the same however many there
+ * are. */
+static int list_of_one(const struct chan_state *c, enum reducer r, struct str value, int64_t now_ms,
+                       struct buf *b, bool *same) {
+    struct arena *scratch = NULL;
+    uint64_t id;
+    size_t at;
+    int rc = chan_find_same(c, r, value, &scratch, &id, &at);
+    arena_free(scratch);
+    if (rc != 0) return rc;
+    *same = at >= chan_expired(c, now_ms) && at < c->n && r == RED_MESSAGE;
+    buf_addc(b, '[');
+    buf_adds(b, value);
+    buf_addc(b, ']');
+    return 0;
+}
+
 int chan_fits(const struct chan_state *c, enum reducer r, struct str value, int64_t now_ms,
               struct wopr_error *err) {
     const struct wf_channel *d = c->decl;
@@ -56,7 +78,7 @@ int chan_fits(const struct chan_state *c, enum reducer r, struct str value, int6
     struct buf b;
     bool same = false;
     buf_init(&b, RUN_VALUE_MAX);
-    int rc = list_after(c, r, value, now_ms, &b, &same);
+    int rc = (entries_fit(d) ? list_of_one : list_after)(c, r, value, now_ms, &b, &same);
     if (rc != 0) rc = wopr_error_set(err, rc, "no memory to check a channel write");
     else if (!same && buf_failed(&b))
         rc = wopr_error_set(err, WOPR_E_TOO_BIG, "the channel is too large to be checked");

@@ -9,7 +9,8 @@
 #include "domain/traits.h"
 
 static const char *const CAP_NAMES[CAP_KIND_NR] = {"node-executions", "orchestrator-iterations",
-                                                   "dispatch-iterations"};
+                                                   "dispatch-iterations", "wasm-memory",
+                                                   "wasm-execution-time"};
 
 const char *cap_kind_name(enum cap_kind k) { return CAP_NAMES[k]; }
 

@@ -104,6 +104,7 @@ struct wf_channel { /* CHAN, 20-runtime 5.1 */
     struct str reducer_name;     /* as declared */
     const struct schema *schema; /* NULL = any */
     bool schema_is_array;
+    bool schema_is_each; /* an array, and each of its elements is judged alone */
     int64_t schema_version, max_size, ttl_ms; /* 0 = none */
     struct str default_value;                 /* raw or empty */
     struct wf_access readers, writers;

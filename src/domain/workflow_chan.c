@@ -120,11 +120,28 @@ static bool says_array(struct str schema, struct arena *a) {
            str_eqc(json_string(type, a), "array");
 }
 
+/* Nothing that looks at more than one element, or at how many there are: where all entries fit, a
+ * list fits when its new entry does. */
+static bool says_each(struct str schema, struct arena *a) {
+    static const char *const WORDS[] = {"type",        "items",    "title",    "description",
+                                        "$comment",    "$schema",  "default",  "$defs",
+                                        "definitions", "examples", "readOnly", "writeOnly"};
+    struct json_members m;
+    if (json_members(schema, a, &m, NULL) != 0) return false;
+    for (size_t i = 0; i < m.n; i++) {
+        size_t k = 0;
+        while (k < sizeof WORDS / sizeof *WORDS && !str_eqc(m.v[i].key, WORDS[k])) k++;
+        if (k == sizeof WORDS / sizeof *WORDS) return false;
+    }
+    return true;
+}
+
 static int channel_schema(struct wfc *c, const struct wfc_obj *o, struct wf_channel *ch) {
     struct str schema = STR_NONE;
     int rc = wfc_typed(c, o, "schema", JSON_OBJECT, &schema);
     if (rc != 0 || schema.p == NULL) return rc;
     ch->schema_is_array = says_array(schema, c->tmp);
+    ch->schema_is_each = ch->schema_is_array && says_each(schema, c->tmp);
     return wfc_schema_add(c, schema, o->pointer, "schema", &ch->schema);
 }
 

@@ -15,6 +15,7 @@
 #include "engine/conversation.h"
 #include "engine/credential.h"
 #include "engine/effects.h"
+#include "engine/handoff.h"
 #include "engine/invoke.h"
 #include "engine/outcome.h"
 #include "engine/registry.h"
@@ -41,6 +42,10 @@ static void result_done(struct step *st, int node, const struct node_result *r) 
     struct failure f;
     if (!is_json_object(outputs)) {
         f = failure_invalid("the outputs of the node are not a JSON object");
+        attempt_failed(st, node, &f);
+        return;
+    }
+    if (!handoff_gives(st, node, outputs, &f)) {
         attempt_failed(st, node, &f);
         return;
     }
@@ -223,6 +228,11 @@ void attempt_run(struct step *st, int node, bool waited) {
         return;
     }
     if (inputs_of(st, node, &call.inputs) != 0) return;
+    struct failure unfit;
+    if (!handoff_takes(st, node, call.inputs, &unfit)) {
+        attempt_failed(st, node, &unfit);
+        return;
+    }
     if (!waited) skips_begin(st, node);
     call.type_ctx = type->ctx;
     timeline_call(st, node, &call);

@@ -315,10 +315,12 @@ static void creation_ask(struct step *st, struct exec_child *x) {
 }
 
 static void creation_failed(struct step *st, struct exec_child *x, int rc) {
+    const struct wopr_error *said = &x->creation->cmd.result.err;
     struct failure f = {
         .code = STR("child_failed"),
-        .message =
-            arena_printf(st->scratch, "the child run could not be created: %s", wopr_err_text(rc)),
+        .message = arena_printf(st->scratch, "the child run could not be created: %s",
+                                rc == WOPR_E_VALIDATION && said->code == rc ? said->message
+                                                                            : wopr_err_text(rc)),
         .retryable = true};
     int node = x->node;
     log_warn("a child run could not be created", "run", st->exec->run_id, "reason",

@@ -6,15 +6,10 @@
 #include "engine/conversation.h"
 
 #include "codec/jobj.h"
-#include "domain/traits.h"
 #include "engine/effects.h"
 #include "engine/resolve.h"
 #include "engine/timeline.h"
 #include "engine/waits.h"
-
-static bool holds_conversations(const struct run_state *s, int node) {
-    return (s->wf->nodes[node].traits & NODE_IS_CONVERSATION) != 0;
-}
 
 void conversation_claim(struct step *st, int node, const struct node_result *r) {
     size_t n = r->effects_nr - r->effects_after;
@@ -96,7 +91,7 @@ static void host_answers(struct step *st, int node) {
 
 void conversation_asked(struct step *st, int node) {
     if (step_lost(st) || st->state->nodes[node].status != NODE_SUSPENDED) return;
-    if (holds_conversations(st->state, node)) host_answers(st, node);
+    if (conversation_held_by(&st->state->wf->nodes[node])) host_answers(st, node);
 }
 
 void conversations_enter(struct step *st) {

@@ -2,7 +2,6 @@
  * conversation_says.c: effects of conversations become events, in their order; what their nodes may
  * ask, and for how long (CONV-6, CONV-7, CONV-14, CONV-17).
  */
-#include "domain/traits.h"
 #include "engine/conversation.h"
 #include "engine/fork_info.h"
 
@@ -12,7 +11,7 @@ static int conversation_refuse(struct failure *f, const char *why) {
 }
 
 static bool holds_conversations(const struct run_state *s, int node) {
-    return (s->wf->nodes[node].traits & NODE_IS_CONVERSATION) != 0;
+    return conversation_held_by(&s->wf->nodes[node]);
 }
 
 /* CONV-7, CONV-14.  *cause: sequence of what the event follows from. */

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "engine/agent_set.h"
 #include "engine/bounds.h"
 #include "engine/cascade.h"
 #include "engine/clear.h"
@@ -20,7 +21,7 @@ static struct str str_keep(struct plan *p, struct str s) {
 }
 
 static void create_meta(struct plan *p, const struct engine_cmd *cmd, struct str run_id,
-                        int64_t now_ms) {
+                        const struct agent_set *agents, int64_t now_ms) {
     struct run_meta *m = &p->create->meta;
     m->run_id = str_keep(p, run_id);
     m->workflow_id = str_keep(p, cmd->create.wf->id);
@@ -34,6 +35,8 @@ static void create_meta(struct plan *p, const struct engine_cmd *cmd, struct str
     m->callback_url = str_keep(p, cmd->create.callback_url);
     m->traceparent = str_keep(p, cmd->traceparent);
     m->transport = STR("rest");
+    m->agents = str_keep(p, agents->text);
+    m->agents_digest = str_keep(p, agents->digest);
     m->test_mode = cmd->test_mode;
     m->shown_engine_version = cmd->create.force_engine_version ? cmd->create.shown_engine_version
                                                                : CURRENT_ENGINE_VERSION;
@@ -66,7 +69,7 @@ static void create_vars(struct engine *e, struct plan *p, const struct engine_cm
 }
 
 static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct str run_id,
-                                int64_t now_ms) {
+                                const struct agent_set *agents, int64_t now_ms) {
     struct plan *p = plan_new();
     if (!p) return NULL;
     p->what = PLAN_CREATE;
@@ -74,7 +77,7 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
     p->epoch = 1; /* of the first holder */
     p->create = ARENA_NEW(p->arena, struct run_row_new);
     if (p->create) {
-        create_meta(p, cmd, run_id, now_ms);
+        create_meta(p, cmd, run_id, agents, now_ms);
         create_vars(e, p, cmd);
         plan_channels(p, cmd->create.wf);
         p->create->workflow_hash = cmd->create.wf->hash;
@@ -85,6 +88,7 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
         p->create->tenant_bytes_max = e->cfg.bounds.tenant_bytes_max;
         p->create->parent_run_id = str_keep(p, cmd->create.parent_run_id);
         p->create->parent_node_id = str_keep(p, cmd->create.parent_node_id);
+        p->create->callback_answers = cmd->create.callback_answers;
         p->create->child_depth = cmd->create.child_depth;
         p->create->child_flags = cmd->create.child_flags;
     }
@@ -116,18 +120,23 @@ static void create_refused(struct engine *e, struct engine_cmd *cmd, const struc
     cmd_settle(e, cmd);
 }
 
-static int create_build(struct step *st, int64_t now_ms, struct plan **out) {
+static int create_build(struct step *st, int64_t now_ms, struct plan **out,
+                        struct wopr_error *err) {
     struct run_exec *re = st->exec;
-    struct wopr_error err;
-    struct plan *p = create_plan(st->engine, re->commit.cmd, str_c(re->run_id), now_ms);
+    struct agent_set agents;
+    int rc = agent_set_resolve(st, re->commit.cmd, &agents, err);
+    if (rc != 0) return rc;
+    struct plan *p = create_plan(st->engine, re->commit.cmd, str_c(re->run_id), &agents, now_ms);
     if (!p) return WOPR_E_NO_MEMORY;
-    int rc = run_state_new(re->wf, &p->create->meta, &st->engine->cfg.limits, &re->state, &err);
+    rc = run_state_new(re->wf, &p->create->meta, &st->engine->cfg.limits, &re->state, err);
     if (rc == 0) *out = p;
     else plan_unref(p);
     return rc;
 }
 
-static enum turn create_send(struct step *st, struct plan *p, int64_t now_ms, int rc) {
+/* err: why rc is not 0, or of another code: nothing more is known. */
+static enum turn create_send(struct step *st, struct plan *p, int64_t now_ms, int rc,
+                             const struct wopr_error *err) {
     struct run_exec *re = st->exec;
     struct engine_cmd *cmd = re->commit.cmd;
     if (rc == 0) {
@@ -143,7 +152,13 @@ static enum turn create_send(struct step *st, struct plan *p, int64_t now_ms, in
     }
     re->commit.cmd = NULL;
     cmd->result.run_id = STR_NONE;
-    cmd_fail(st->engine, cmd, rc, wopr_err_text(rc));
+    if (rc == err->code && (rc == WOPR_E_VALIDATION || rc == WOPR_E_CONFLICT)) { /* its agents */
+        cmd->result.rc = rc;
+        cmd->result.err = *err;
+        cmd_settle(st->engine, cmd);
+    } else {
+        cmd_fail(st->engine, cmd, rc, rc == err->code ? err->message : wopr_err_text(rc));
+    }
     return TURN_DROP;
 }
 
@@ -158,25 +173,27 @@ enum turn create_turn(struct step *st) {
     int64_t now_ms = clock_wall_ms();
     uint64_t refused = mem_refused();
     struct plan *p = NULL;
+    struct wopr_error err = {0};
     int rc = engine_is_broken(e) ? WOPR_E_SYNC_FAILED : 0;
     if (rc == 0 && engine_is_stopping(e)) rc = WOPR_E_UNAVAILABLE;
-    if (rc == 0) rc = create_build(st, now_ms, &p);
+    if (rc == 0) rc = create_build(st, now_ms, &p, &err);
     if (rc == 0 && !step_first(st, p)) {
         plan_unref(p);
         exec_forget_state(st->exec);
-        rc = create_build(st, now_ms, &p);
+        rc = create_build(st, now_ms, &p, &err);
     }
     rc = mem_verdict(rc, refused); /* a run that no host could hold is not "try again" */
-    return create_send(st, p, now_ms, rc);
+    return create_send(st, p, now_ms, rc, &err);
 }
 
 static enum turn create_without_step(struct step *st, struct engine_cmd *cmd) {
     struct plan *p = NULL;
+    struct wopr_error err = {0};
     int64_t now_ms = clock_wall_ms();
     exec_forget_state(st->exec); /* and the plan that was refused */
     st->exec->commit.cmd = cmd;
-    int rc = create_build(st, now_ms, &p);
-    return create_send(st, p, now_ms, rc);
+    int rc = create_build(st, now_ms, &p, &err);
+    return create_send(st, p, now_ms, rc, &err);
 }
 
 enum turn create_landed(struct step *st, int rc) {

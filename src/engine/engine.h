@@ -11,6 +11,7 @@
 
 #include "domain/trace.h"
 #include "egress/egress.h"
+#include "sandbox/sandbox.h"
 #include "engine/node.h"
 #include "journal/journal.h"
 
@@ -41,6 +42,7 @@ struct engine_config {
     int64_t retention_ms;          /* how long ended runs are kept, 0 = for ever (STORE-44) */
     size_t runs_active_max;        /* runs in memory; beyond: UNAVAILABLE for creates (ERR-9) */
     struct egress *egress;         /* sends the requests of nodes; NULL = they fail */
+    struct sandbox *sandbox;       /* executes the modules of packs; NULL = they fail */
     const struct remotes *remotes; /* what nodes may speak to by name; NULL = nothing */
     unsigned children_open_max;    /* unfinished children of one run, 128 (WF-51) */
     struct vault *vault; /* seals clear values; NULL = runs with sensitive values cannot proceed,
@@ -128,6 +130,7 @@ struct cmd_create {
     struct var_inits inputs;
     struct str inputs_accepted; /* raw object of the declared inputs */
     struct str scope_id, callback_url;
+    bool callback_answers; /* who asks may answer what the run asks (RUN-12) */
     bool dedup_enforce;
     bool force_engine_version;    /* VER-11: show the number below instead of the current one */
     int32_t shown_engine_version; /* >= 0 */

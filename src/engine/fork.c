@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "codec/ident.h"
 #include "codec/json.h"
+#include "engine/agent_set.h"
 #include "engine/bounds.h"
 #include "engine/children.h"
 #include "engine/command.h"
@@ -159,7 +160,8 @@ static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err)
         return wopr_error_set(err, WOPR_E_CORRUPT, "the workflow of the source cannot be read");
     if (rc != 0) return rc;
     meta_fill(st, j);
-    rc = options_merge(st, j, err);
+    rc = agent_set_load(st->engine, j->source.agents_no, j->a, &j->meta, err);
+    if (rc == 0) rc = options_merge(st, j, err);
     const struct fork_inputs from = {.source = &j->link, .overlay = j->cmd->fork.overlay.inputs};
     if (rc == 0) rc = fork_inputs(st, &from, j->a, &j->meta, &j->vars, err);
     if (rc == 0) rc = fork_clear_open(st->exec, &j->link, err);

@@ -4,54 +4,26 @@
  * executor sees an outcome in the step whose plan records it.  A claim without an outcome (crash,
  * takeover) is sent again under the same invocation id; so is a request whose answer never came.
  * Success is final: it is never sent again.  A request under way belongs to the engine
- * (e->requests), so that the run may be reloaded meanwhile.
- */
+ * (e->requests), so that the run may be reloaded meanwhile. */
 #include "engine/invoke.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "codec/json.h"
-#include "codec/rpc.h"
-#include "domain/invocation.h"
 #include "engine/answer.h"
+#include "engine/invoke_call.h"
 #include "engine/outcome.h"
 #include "engine/pieces.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
 
 #define INVOKE_TTL_MS       (INT64_C(14) * 86400 * 1000) /* IDEM-18 */
-#define INVOKE_REQUEST_MAX  (8u * 1024 * 1024)
 #define INVOKE_OUTCOME_MAX  (2u * 1024 * 1024)
 #define INVOKE_PER_RUN_MAX  100000u
 #define INVOKE_STATUS_ERROR 400
 #define INVOKE_CANCELS      64u /* at a time */
 
-struct invoke_call {  /* one request: in a plan, then in flight, then answered */
-    struct list link; /* in e->requests while under way */
-    struct invoke_call *next;
-    struct engine *e;
-    struct arena *a; /* owns all texts */
-    char run_id[RUN_ID_MAX + 1];
-    int node;
-    int64_t ordinal;
-    struct str invocation_id;
-    uint64_t egress_id; /* once it is submitted */
-    bool cancelled;     /* the run has ended */
-    struct egress_request request;
-    struct str secret;      /* not to be recorded */
-    uint64_t sent_ms;       /* monotonic */
-    struct rpc_reader *rpc; /* reads its answer, or NULL; or so does */
-    const struct node_stream_ops *stream;
-    void *reader; /* of stream; on the egress thread */
-    int read_rc;  /* what it said last */
-    struct buf fresh;
-    struct buf text; /* (mu) of the stream */
-    struct str model;
-    enum invocation_state state; /* the outcome */
-    struct text outcome;
-};
 struct invocation { /* a row of the log, as this process knows it */
     int node;
     int64_t ordinal; /* activation * NODE_INVOKES_MAX + position */
@@ -63,39 +35,6 @@ struct invocation { /* a row of the log, as this process knows it */
     struct invoke_call *send; /* claimed by the plan in flight */
 };
 
-/* Its credential does not stay in freed memory. */
-static void call_forget(struct invoke_call *c) {
-    struct str s = c->secret;
-    if (s.n == 0) return;
-    for (size_t i = 0; i < c->request.headers_nr; i++) {
-        struct str v = c->request.headers[i].value;
-        if (v.n >= s.n && memcmp(v.p + v.n - s.n, s.p, s.n) == 0)
-            mem_wipe((void *)(uintptr_t)(v.p + v.n - s.n), s.n);
-    }
-    mem_wipe((void *)(uintptr_t)s.p, s.n);
-}
-
-static void call_free(struct invoke_call *c) {
-    if (!c) return;
-    call_forget(c);
-    text_clear(&c->outcome);
-    if (c->rpc) rpc_reader_fini(c->rpc);
-    mem_free(c->rpc);
-    if (c->reader) c->stream->free(c->reader);
-    buf_fini(&c->fresh);
-    buf_fini(&c->text);
-    arena_free(c->a);
-    mem_free(c);
-}
-
-static void calls_free(struct invoke_call *c) {
-    while (c) {
-        struct invoke_call *next = c->next;
-        call_free(c);
-        c = next;
-    }
-}
-
 /* --- the rows of a run --- */
 
 static void invocation_clear(struct invocation *v) {
@@ -103,7 +42,7 @@ static void invocation_clear(struct invocation *v) {
     text_clear(&v->provider_key);
     text_clear(&v->invocation_id);
     text_clear(&v->outcome);
-    call_free(v->send);
+    invoke_call_free(v->send);
 }
 
 static void invoke_forget(struct run_exec *re) {
@@ -124,8 +63,8 @@ static void invoke_forget(struct run_exec *re) {
 }
 
 static void invoke_free(struct run_exec *re) {
-    calls_free(re->requests.recorded);
-    calls_free(re->requests.answers);
+    invoke_calls_free(re->requests.recorded);
+    invoke_calls_free(re->requests.answers);
     re->requests.recorded = re->requests.answers = NULL;
 }
 
@@ -251,122 +190,6 @@ struct str invoke_recorded(struct step *st, int node, int64_t ordinal) {
 
 /* --- the claim --- */
 
-static bool has_header(const struct node_request *r, struct str name) {
-    for (size_t i = 0; i < r->headers_nr; i++)
-        if (str_eq_nocase(r->headers[i].name, name)) return true;
-    return false;
-}
-
-/* The trace of the run (OBS-1, OBS-2), unless the node says something of its own; how many. */
-static size_t trace_headers(struct step *st, struct invoke_call *c, const struct node_request *r,
-                            struct egress_header out[2]) {
-    const struct run_meta *m = &st->state->meta;
-    uint8_t span[SPAN_ID_BYTES];
-    struct traceparent t;
-    if (!st->engine->cfg.trace.on && m->traceparent.n == 0) return 0;
-    if (has_header(r, STR("traceparent"))) return 0;
-    trace_span_request(c->invocation_id, span);
-    if (!trace_onward(&st->engine->cfg.trace, m->traceparent, m->run_id, span, &t)) return 0;
-    out[0] = (struct egress_header){STR("traceparent"), arena_str(c->a, str_c(t.text))};
-    struct str state = trace_state(m->traceparent);
-    if (state.n == 0 || has_header(r, STR("tracestate"))) return 1;
-    out[1] = (struct egress_header){STR("tracestate"), arena_str(c->a, state)};
-    return 2;
-}
-
-/* On the egress thread: into the call's text; its run looks at it now and then. */
-static enum egress_took call_stream(void *ctx, int status, struct str bytes) {
-    struct invoke_call *c = ctx;
-    struct engine *e = c->e;
-    int rc = c->stream->take(c->reader, status, bytes, &c->fresh);
-    c->read_rc = buf_failed(&c->fresh) ? WOPR_E_NO_MEMORY : rc;
-    if (c->read_rc < 0) return EGRESS_STOP;
-    if (c->fresh.len > 0) {
-        pthread_mutex_lock(&e->mu);
-        struct run_exec *re = map_get(e->runs.by_id, str_c(c->run_id));
-        buf_adds(&c->text, buf_str(&c->fresh));
-        if (re && !re->requests.pieces_held && !re->requests.has_pieces) {
-            re->requests.has_pieces = true;
-            exec_wake_locked(re);
-        }
-        pthread_mutex_unlock(&e->mu);
-        buf_reset(&c->fresh);
-    }
-    return rc == 0 ? EGRESS_TAKEN : EGRESS_ENOUGH;
-}
-
-/* On the egress thread. */
-static enum egress_took call_piece(void *ctx, int status, struct str bytes) {
-    struct invoke_call *c = ctx;
-    (void)status; /* a refusal may have a JSON-RPC body, too */
-    int rc = rpc_reader_take(c->rpc, bytes);
-    return rc < 0 ? EGRESS_STOP : rc == 0 ? EGRESS_TAKEN : EGRESS_ENOUGH;
-}
-
-static bool request_copy(struct step *st, struct invoke_call *c, const struct node_request *r) {
-    struct egress_header *h = ARENA_ARRAY(c->a, struct egress_header, r->headers_nr + 3);
-    size_t n = r->headers_nr;
-    if (!h) return false;
-    for (size_t i = 0; i < r->headers_nr; i++)
-        h[i] = (struct egress_header){arena_str(c->a, r->headers[i].name),
-                                      arena_str(c->a, r->headers[i].value)};
-    if (r->keyed) h[n++] = (struct egress_header){STR("Idempotency-Key"), c->invocation_id};
-    if (n + 1 < EGRESS_HEADERS_MAX) n += trace_headers(st, c, r, &h[n]);
-    size_t max = r->response_max > 0 && r->response_max < NODE_ANSWER_MAX ? r->response_max
-                                                                          : NODE_ANSWER_MAX;
-    c->secret = r->secret.n > 0 ? arena_str(c->a, r->secret) : STR_NONE;
-    c->request = (struct egress_request){
-        .caller = r->caller != EGRESS_CALLER_NONE ? r->caller : EGRESS_CALLER_NODE,
-        .replaying = timeline_of(st) != NULL, /* D57: a second guard */
-        .tenant = arena_str(c->a, st->state->meta.tenant),
-        .method = arena_str(c->a, r->method),
-        .url = arena_str(c->a, r->url),
-        .headers = h,
-        .headers_nr = n,
-        .body = r->body.n > 0 ? arena_str(c->a, r->body) : STR_NONE,
-        .timeout_ms = r->timeout_ms,
-        .redirects_max = r->redirects_max,
-        .response_max = max,
-        .keep = r->keep,
-    };
-    if (r->rpc_id > 0) {
-        c->rpc = MEM_NEW(struct rpc_reader);
-        if (!c->rpc) return false;
-        rpc_reader_init(c->rpc, r->rpc_id, max);
-        c->request.chunk = call_piece;
-        c->request.response_max = NODE_ANSWER_MAX; /* of a stream: all that comes before, too */
-    }
-    if (r->stream) {
-        c->stream = r->stream;
-        c->reader = r->stream->open(c->secret);
-        if (!c->reader) return false;
-        c->model = arena_str(c->a, r->model);
-        c->request.chunk = call_stream;
-        c->request.response_max = 0; /* that of the caller: most of a stream is not text */
-    }
-    return !arena_failed(c->a);
-}
-
-static struct invoke_call *call_new(struct step *st, const struct invocation *v,
-                                    const struct node_request *r) {
-    struct invoke_call *c = MEM_NEW(struct invoke_call);
-    if (c) c->a = arena_new(INVOKE_REQUEST_MAX);
-    if (c && c->a) {
-        list_init(&c->link);
-        buf_init(&c->fresh, NODE_ANSWER_MAX);
-        buf_init(&c->text, NODE_ANSWER_MAX);
-        c->e = st->engine;
-        memcpy(c->run_id, st->exec->run_id,
-               strlen(st->exec->run_id)); /* zeroed, RUN_ID_MAX at most */
-        c->node = v->node;
-        c->ordinal = v->ordinal;
-        c->invocation_id = arena_str(c->a, text_str(&v->invocation_id));
-        if (request_copy(st, c, r)) return c;
-    }
-    call_free(c);
-    return NULL;
-}
-
 static void claim_refuse(struct step *st, int node, const char *code, struct str message) {
     struct failure f = {.code = str_c(code), .message = message};
     attempt_failed(st, node, &f);
@@ -431,6 +254,23 @@ static int claim_mark(struct step *st, struct invocation *v, bool sent_before) {
     return mark.p ? text_set(&v->outcome, mark) : WOPR_E_NO_MEMORY;
 }
 
+/* May it be sent at all?  false: the attempt has failed. */
+static bool way_open(struct step *st, int node, const struct node_request *r) {
+    struct wopr_error err;
+    if (r->module.digest) {
+        if (st->engine->cfg.sandbox) return true;
+        claim_refuse(st, node, "sandbox_disabled", STR("this host executes no modules of packs"));
+        return false;
+    }
+    if (!st->engine->cfg.egress) {
+        claim_refuse(st, node, "egress_disabled", STR("this host sends no requests"));
+        return false;
+    }
+    if (egress_url_check(r->url, egress_allowed(st->engine->cfg.egress), &err) == 0) return true;
+    claim_refuse(st, node, "egress_refused", arena_str(st->scratch, str_c(err.message)));
+    return false;
+}
+
 static void invoke_claim(struct step *st, int node, const struct node_result *out) {
     struct run_exec *re = st->exec;
     const struct node_request *r = &out->request;
@@ -438,28 +278,21 @@ static void invoke_claim(struct step *st, int node, const struct node_result *ou
         (int64_t)st->state->nodes[node].activation * NODE_INVOKES_MAX + out->request_ordinal;
     struct invocation *v = invocation_find(re, node, ordinal);
     struct sha256 digest = request_digest(r->method, r->url, r->body);
-    struct wopr_error err;
     if (v && (v->calling || v->send)) return; /* sent by an attempt that timed out: wait for it */
     struct failure recorded;
     if (timeline_effect(st, node, &recorded)) {
         attempt_failed(st, node, &recorded);
         return;
     }
-    if (!st->engine->cfg.egress) {
-        claim_refuse(st, node, "egress_disabled", STR("this host sends no requests"));
-        return;
-    }
-    int rc = egress_url_check(r->url, egress_allowed(st->engine->cfg.egress), &err);
-    if (rc != 0) {
-        claim_refuse(st, node, "egress_refused", arena_str(st->scratch, str_c(err.message)));
-        return;
-    }
+    if (!way_open(st, node, r)) return;
+    int rc = 0;
     bool keep_id = v && invocation_unknown(v);
     if (keep_id && r->once) {
         claim_settle(st, v);
         return;
     }
-    if (keep_id && !sha256_eq(&v->digest, &digest)) {
+    /* A module has no effect but its report: it may be executed again, with what the run is now. */
+    if (keep_id && !r->module.digest && !sha256_eq(&v->digest, &digest)) {
         claim_refuse(
             st, node, "invocation_changed",
             STR("the node asks for another request while the outcome of its first is unknown"));
@@ -472,7 +305,7 @@ static void invoke_claim(struct step *st, int node, const struct node_result *ou
     if (rc == 0) {
         v->state = INVOCATION_CLAIMED;
         v->digest = digest;
-        v->send = call_new(st, v, r);
+        v->send = invoke_call_new(st, v->node, v->ordinal, text_str(&v->invocation_id), r);
     }
     if (rc != 0 || !v->send) {
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory for a request of a node");
@@ -484,114 +317,26 @@ static void invoke_claim(struct step *st, int node, const struct node_result *ou
 
 /* --- sending and answers --- */
 
-static void call_came_back(struct invoke_call *c) { /* c is no longer in e->requests */
-    struct engine *e = c->e;
-    pthread_mutex_lock(&e->mu);
-    struct run_exec *re = map_get(e->runs.by_id, str_c(c->run_id));
-    if (re) {
-        c->next = re->requests.answers;
-        re->requests.answers = c;
-        re->requests.has_answers = true;
-        exec_wake_locked(re);
-    }
-    pthread_mutex_unlock(&e->mu);
-    if (!re) call_free(c); /* the run ended or moved to another host */
-}
-
-/* What its reader made of the answer. */
-static void answer_read(const struct invoke_call *c, struct egress_response *r) {
-    if (c->rpc && c->rpc->rc < 0) {
-        r->rc = c->rpc->rc;
-        r->message = r->rc == WOPR_E_TOO_BIG ? "its answer is longer than the request allows" : "";
-    }
-    if (c->rpc && r->rc == 0) r->body = rpc_reader_body(c->rpc);
-}
-
-/* What its stream reader made of the answer.  true: it is none, and *code and *message say why. */
-static bool stream_read(const struct invoke_call *c, struct egress_response *r, struct buf *body,
-                        const char **code, const char **message) {
-    if (!c->reader || (r->rc != 0 && c->read_rc >= 0)) return false;
-    *code = "out_of_memory";
-    *message = "";
-    if (!c->stream->end(c->reader, body, code, message) || buf_failed(body)) return true;
-    r->rc = 0;
-    r->body = buf_str(body);
-    return false;
-}
-
-static void call_answered(void *ctx, const struct egress_response *as_came) { /* egress thread */
-    struct invoke_call *c = ctx;
-    struct engine *e = c->e;
-    struct egress_response read = *as_came, *r = &read;
-    const char *code, *message;
-    struct buf b, body;
-    buf_init(&body, INVOKE_OUTCOME_MAX);
-    answer_read(c, r);
-    bool refused = stream_read(c, r, &body, &code, &message);
-    pthread_mutex_lock(&e->mu);
-    list_del(&c->link);
-    pthread_mutex_unlock(&e->mu);
-    if (!refused && (r->rc == WOPR_E_CLOSED || r->rc == WOPR_E_NO_MEMORY)) {
-        buf_fini(&body); /* stopping: keep the claim */
-        call_free(c);
-        return;
-    }
-    buf_init(&b, INVOKE_OUTCOME_MAX);
-    if (refused) outcome_refused(code, message, c->secret, &b);
-    else outcome_render(r, c->secret, (int64_t)(clock_mono_ms() - c->sent_ms), &b);
-    c->state = r->rc == 0 && !refused ? INVOCATION_COMPLETED
-               : r->untouched         ? INVOCATION_RELEASED
-                                      : INVOCATION_ESCAPED;
-    bool kept = !buf_failed(&b) && text_set(&c->outcome, buf_str(&b)) == 0;
-    buf_fini(&b);
-    buf_fini(&body);
-    if (kept) {
-        call_came_back(c);
-    } else { /* as if the answer were lost: the run's timers or the next start continue */
-        log_error("the answer to a request was lost for want of memory", "run", c->run_id);
-        call_free(c);
-    }
-}
-
-static void call_not_sent(struct step *st, struct invoke_call *c, int rc,
-                          const struct wopr_error *err) {
-    struct egress_response r = {.rc = rc, .untouched = true, .message = err->message};
-    struct buf b;
-    pthread_mutex_lock(&st->engine->mu);
-    list_del(&c->link);
-    pthread_mutex_unlock(&st->engine->mu);
-    buf_init(&b, INVOKE_OUTCOME_MAX);
-    outcome_render(&r, STR_NONE, 0, &b);
-    c->state = INVOCATION_RELEASED;
-    bool kept = !buf_failed(&b) && text_set(&c->outcome, buf_str(&b)) == 0;
-    buf_fini(&b);
-    if (kept) call_came_back(c);
-    else call_free(c);
-}
-
 static void invoke_landed(struct step *st) {
     struct run_exec *re = st->exec;
-    calls_free(re->requests.recorded);
+    invoke_calls_free(re->requests.recorded);
     re->requests.recorded = NULL;
     for (size_t i = 0; i < re->requests.rows_nr; i++) {
         struct invocation *v = &re->requests.rows[i];
         struct invoke_call *c = v->send;
-        struct wopr_error err;
         if (!c) continue;
         v->send = NULL;
         v->calling = true;
-        pthread_mutex_lock(&st->engine->mu);
-        list_add_tail(&st->engine->requests, &c->link);
-        pthread_mutex_unlock(&st->engine->mu);
-        c->request.id = &c->egress_id;
-        c->sent_ms = clock_mono_ms();
-        int rc = egress_submit(st->engine->cfg.egress, &c->request, call_answered, c, &err);
-        if (rc != 0) call_not_sent(st, c, rc, &err);
+        invoke_call_send(c);
     }
 }
 
+struct under_way {
+    uint64_t id;
+    bool module;
+};
 /* Requests of a run that are under way and not cancelled yet, whichever fold sent them. */
-static size_t calls_of_ended(struct run_exec *re, uint64_t ids[], size_t max) {
+static size_t calls_of_ended(struct run_exec *re, struct under_way calls[], size_t max) {
     struct engine *e = re->engine;
     size_t n = 0;
     pthread_mutex_lock(&e->mu);
@@ -599,7 +344,7 @@ static size_t calls_of_ended(struct run_exec *re, uint64_t ids[], size_t max) {
         struct invoke_call *c = LIST_ENTRY(l, struct invoke_call, link);
         if (strcmp(c->run_id, re->run_id) != 0 || c->cancelled) continue;
         c->cancelled = true;
-        ids[n++] = c->egress_id;
+        calls[n++] = (struct under_way){c->egress_id, c->module != NULL};
     }
     pthread_mutex_unlock(&e->mu);
     return n;
@@ -607,12 +352,14 @@ static size_t calls_of_ended(struct run_exec *re, uint64_t ids[], size_t max) {
 
 /* The run has ended: nobody waits for these answers, and no peer needs to finish them. */
 static void invoke_over(struct step *st) {
-    uint64_t ids[INVOKE_CANCELS];
+    struct under_way calls[INVOKE_CANCELS];
     size_t n = INVOKE_CANCELS;
     if (!invoke_waits(st->exec, -1)) return;
     while (n == INVOKE_CANCELS) {
-        n = calls_of_ended(st->exec, ids, INVOKE_CANCELS);
-        for (size_t i = 0; i < n; i++) egress_cancel(st->engine->cfg.egress, ids[i]);
+        n = calls_of_ended(st->exec, calls, INVOKE_CANCELS);
+        for (size_t i = 0; i < n; i++)
+            if (calls[i].module) sandbox_cancel(st->engine->cfg.sandbox, calls[i].id);
+            else egress_cancel(st->engine->cfg.egress, calls[i].id);
     }
 }
 
@@ -637,7 +384,7 @@ static void invoke_arrived(struct step *st) {
         next = c->next;
         if (!v || !str_eq(text_str(&v->invocation_id), c->invocation_id) ||
             v->state != INVOCATION_CLAIMED) {
-            call_free(c);
+            invoke_call_free(c);
             continue;
         }
         struct pieces_mark m = pieces_mark_read(text_str(&v->outcome));

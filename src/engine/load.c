@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/agent_set.h"
 #include "engine/checkpoint.h"
 #include "engine/clear.h"
 #include "engine/command.h"
@@ -322,6 +323,7 @@ static int load_open(struct step *st, const struct run_origin *o, struct wopr_er
     }
     struct run_origin known = *o;
     if (rc == 0) rc = inputs_clear(st, &known.meta, err);
+    if (rc == 0) rc = agent_set_load(st->engine, o->agents_no, st->scratch, &known.meta, err);
     if (rc == 0) rc = fork_set(re, &o->fork);
     if (rc == 0) rc = fork_cuts_read(re, o->meta.created_ms, err);
     if (rc == 0) rc = replay_open(re);

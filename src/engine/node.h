@@ -101,8 +101,16 @@ struct node_stream_ops {
      */
     bool (*end)(void *s, struct buf *body, const char **code, const char **message);
 };
+/* A module of a pack that is executed in the sandbox in place of a request; its report is the body
+ * of the answer, with status 200.  Texts live as long as the node type. */
+struct node_module {
+    const char *digest;  /* NULL: it is a request */
+    struct str node;     /* type id */
+    uint64_t memory_max; /* bytes, 0: as the host allows */
+};
 struct node_request {
     enum egress_caller caller; /* row of callers.def; 0: NODE */
+    struct node_module module; /* then url, method and body only say what is asked */
     struct str provider_key;   /* "http:POST:orders": the same for each attempt */
     struct str method, url, body;
     struct egress_header *headers;

@@ -60,6 +60,8 @@ static const char *const FINAL_CODES[] = {
     "child_cancelled",
     "conformance_test_failure",
     "event_payload_invalid",
+    "handoff_return_invalid",
+    "handoff_task_invalid",
     "input_unresolved",
     "loopback_limit_exceeded",
     "recursion_limit_exceeded",
@@ -162,12 +164,22 @@ void run_end_cap(struct step *st, int node) {
 /* The node fails, and nothing handles that (sched_check_handled): its failure ends the run. */
 static void iterations_over(struct step *st, int node) {
     const struct run_cap *cap = &st->state->cap;
-    bool dispatch = cap->kind == CAP_DISPATCH;
-    struct failure f = {
-        .code = dispatch ? STR("dispatch_iteration_cap_exceeded")
-                         : STR("orchestrator_iteration_cap_exceeded"),
-        .message = arena_printf(st->plan->arena, "the run may %s at most %lld times",
-                                dispatch ? "dispatch" : "be decided about", (long long)cap->limit)};
+    static const struct {
+        const char *code, *before, *after;
+    } SAID[CAP_KIND_NR] = {
+        [CAP_NODE_EXECUTIONS] = {"recursion_limit_exceeded", "the run may start at most ",
+                                 " nodes"},
+        [CAP_ORCHESTRATOR] = {"orchestrator_iteration_cap_exceeded",
+                              "the run may be decided about at most ", " times"},
+        [CAP_DISPATCH] = {"dispatch_iteration_cap_exceeded", "the run may dispatch at most ",
+                          " times"},
+        [CAP_WASM_MEMORY] = {"wasm_memory_cap_exceeded", "the module of the node may have at most ",
+                             " bytes of memory, and stopped for want of more"},
+        [CAP_WASM_TIME] = {"wasm_execution_time_exceeded",
+                           "the module of the node may execute for at most ", " ms"}};
+    struct failure f = {.code = str_c(SAID[cap->kind].code),
+                        .message = arena_printf(st->plan->arena, "%s%lld%s", SAID[cap->kind].before,
+                                                (long long)cap->limit, SAID[cap->kind].after)};
     node_end_failed(st, node, &f);
 }
 

@@ -77,6 +77,18 @@ static bool cmd_names(const struct engine_cmd *cmd, const struct interrupt_row *
                                            : str_eq(cmd->resolve.node_id, r->node_id);
 }
 
+/* CONV-11: the turn that cmd says again.  NULL: it is none. */
+static const struct interrupt_row *turn_row(const struct engine_cmd *cmd,
+                                            const struct interrupt_list *l, struct arena *a) {
+    struct str begin = conversation_answer_begin(cmd->resolve.value, a);
+    for (size_t i = l->n; begin.n > 0 && i-- > 0;)
+        if (cmd_names(cmd, &l->v[i]) && l->v[i].state == IROW_RESUMED &&
+            str_eqc(l->v[i].kind, "conversation.exchange") &&
+            str_starts(l->v[i].resume_value, begin))
+            return &l->v[i];
+    return NULL;
+}
+
 void resolve_settled(struct engine *e, struct engine_cmd *cmd, int64_t run_no, struct arena *a) {
     struct engine_result *res = &cmd->result;
     struct interrupt_list l;
@@ -90,9 +102,11 @@ void resolve_settled(struct engine *e, struct engine_cmd *cmd, int64_t run_no, s
             wopr_error_set(&res->err, WOPR_E_INTERRUPT_NOT_FOUND, "the run has no such interrupt");
         return;
     }
+    const struct interrupt_row *again = turn_row(cmd, &l, a);
+    if (again) last = again;
     bool same = last->state == IROW_RESUMED && str_eqc(last->kind, "external-event") &&
                 str_eq(last->cause, event_id(cmd, a)); /* INT-32: delivered twice */
-    if (same) {
+    if (same || again) {
         res->status = last->run_status;
         res->interrupt_id = arena_str(cmd->arena, last->interrupt_id);
         res->node_id = arena_str(cmd->arena, last->node_id);
@@ -245,27 +259,31 @@ void resolve_by_host(struct step *st, struct intr_state *i, struct str value) {
 
 /* --- conversations --- */
 
-/* CONV-11: a turn that is there already, by the id that its sender gave it, is no second one. */
-static const struct intr_state *turn_known(const struct step *st, const struct intr_state *i,
-                                           const struct engine_cmd *cmd, struct str answer) {
+/* CONV-11: a turn that is there already, by the id that its sender gave it, is no second one,
+ * though it names the index that it had, or the conversation has ended with it.  true: cmd is
+ * answered. */
+static bool turn_known(struct step *st, struct engine_cmd *cmd, int node, int32_t activation) {
     const struct run_state *s = st->state;
-    struct str given = conversation_message_id(cmd->resolve.value),
-               id = conversation_message_id(answer);
-    if (i->kind != INTR_CONVERSATION_EXCHANGE || given.n == 0) return NULL;
+    struct str begin = conversation_answer_begin(cmd->resolve.value, st->scratch);
+    if (begin.n == 0 || !conversation_held_by(&s->wf->nodes[node])) return false;
     for (const struct intr_state *x = s->interrupts.v; x < s->interrupts.v + s->interrupts.n; x++)
-        if (x->node == i->node && x->activation == i->activation && x->phase == INTR_RESOLVED &&
-            str_eq(conversation_message_id(text_str(&x->value)), id))
-            return x;
-    return NULL;
+        if (x->node == node && x->activation == activation && x->phase == INTR_RESOLVED &&
+            str_starts(text_str(&x->value), begin)) {
+            result_of(st, cmd, x);
+            cmd_settle(st->engine, cmd);
+            return true;
+        }
+    return false;
 }
 
-/* CONV-13: nothing is open, and the node has ended. */
-static bool conversation_over(const struct step *st, const struct engine_cmd *cmd) {
+/* CONV-13: nothing is open, and the node has ended.  The node, or -1. */
+static int conversation_over(const struct step *st, const struct engine_cmd *cmd) {
     const struct run_state *s = st->state;
     int node =
         cmd->resolve.interrupt_id.n > 0 ? -1 : workflow_node_index(s->wf, cmd->resolve.node_id);
-    return node >= 0 && (s->wf->nodes[node].traits & NODE_IS_CONVERSATION) != 0 &&
-           (s->nodes[node].status == NODE_COMPLETED || s->nodes[node].status == NODE_FAILED);
+    bool over = node >= 0 && (s->wf->nodes[node].traits & NODE_IS_CONVERSATION) != 0 &&
+                (s->nodes[node].status == NODE_COMPLETED || s->nodes[node].status == NODE_FAILED);
+    return over ? node : -1;
 }
 
 static struct intr_state *interrupt_wanted(struct step *st, const struct engine_cmd *cmd) {
@@ -306,7 +324,9 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
     struct intr_state *i = interrupt_wanted(st, cmd);
     struct intr_answer ans;
     struct wopr_error *err = &cmd->result.err;
-    if (!i && conversation_over(st, cmd)) {
+    int over = i ? -1 : conversation_over(st, cmd);
+    if (over >= 0) {
+        if (turn_known(st, cmd, over, st->state->nodes[over].activation)) return;
         resolve_refuse(st, cmd, WOPR_E_VALIDATION, CONVERSATION_IS_CLOSED);
         return;
     }
@@ -326,6 +346,7 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
         resolve_refuse(st, cmd, WOPR_E_INTERRUPT_EXPIRED, "the time of the interrupt is over");
         return;
     }
+    if (turn_known(st, cmd, i->node, i->activation)) return;
     const struct intr_question q = {.payload = text_str(&i->payload),
                                     .kind = (enum intr_kind)i->kind,
                                     .principal = cmd->principal,
@@ -333,12 +354,6 @@ void resolve_apply(struct step *st, struct engine_cmd *cmd) {
                                     .now_ms = st->now_ms};
     cmd->result.rc = intr_answer_check(&q, cmd->resolve.value, st->scratch, &ans, err);
     if (cmd->result.rc != 0) {
-        cmd_settle(st->engine, cmd);
-        return;
-    }
-    const struct intr_state *same = turn_known(st, i, cmd, ans.value);
-    if (same) {
-        result_of(st, cmd, same);
         cmd_settle(st->engine, cmd);
         return;
     }

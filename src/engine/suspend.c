@@ -20,7 +20,7 @@ static bool answer_serves(const struct intr_state *i, int node, const struct nod
     if (i->phase != INTR_RESOLVED) return false;
     if (i->node == node) return true;
     return i->kind != INTR_APPROVAL &&
-           strcmp(intr_kind_word((enum intr_kind)i->kind), q->kind) == 0;
+           strcmp(intr_kind_name((enum intr_kind)i->kind), q->kind) == 0;
 }
 
 bool node_interrupt(const struct node_call *call, struct node_result *out, unsigned ordinal,

@@ -24,6 +24,10 @@ static int url_check(const struct hooks *h, struct hook_cmd *c, struct wopr_erro
     return rc == 0 ? 0 : wopr_error_at(err, rc, "/url", "url: %s", why.message);
 }
 
+int hooks_call_check(const struct hooks *h, struct str url, struct wopr_error *err) {
+    return egress_url_check(url, egress_allowed(h->cfg.egress), err);
+}
+
 static int secret_make(struct hook_cmd *c, struct wopr_error *err) {
     uint8_t bytes[SECRET_BYTES];
     struct buf hex;

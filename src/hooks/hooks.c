@@ -16,6 +16,7 @@ enum {
     IDLE_MS = 1000,   /* nothing to do, alone */
     SHARED_MS = 100,  /* other hosts commit too */
     RELOAD_MS = 2000, /* between two comparisons of the whole table */
+    CALL_GAP_MS = 20, /* between two looks for callbacks, however many commits there are */
     STOP_MS = 1000    /* for deliveries under way */
 };
 #define ARENA_MAX (64u * 1024 * 1024)
@@ -133,8 +134,11 @@ static bool results_take(struct hooks *h) {
     struct hook_trim *t = h->trimmed;
     h->landed = NULL;
     h->trimmed = NULL;
+    bool kicked = h->kicked;
     h->kicked = false;
-    if (h->look) h->lease.look_ms = 0;
+    if (kicked && h->call_ms > h->call_looked_ms + CALL_GAP_MS)
+        h->call_ms = h->call_looked_ms + CALL_GAP_MS;
+    if (h->look || (kicked && !h->lease.held)) h->lease.look_ms = 0;
     h->look = false;
     bool stopping = h->stopping;
     pthread_mutex_unlock(&h->mu);
@@ -161,6 +165,7 @@ static uint64_t next_wake(struct hooks *h, uint64_t now_ms) {
     if (n && (uint64_t)n->key < at) at = (uint64_t)n->key;
     if (!list_empty(&h->dirty) && h->write_ms < at) at = h->write_ms;
     if (h->lease.held && h->trim_ms < at) at = h->trim_ms;
+    if (h->lease.held && h->call_ms < at) at = h->call_ms;
     if (!h->lease.held && h->lease.look_ms < at) at = h->lease.look_ms;
     return at;
 }
@@ -172,6 +177,7 @@ static void dispatch(struct hooks *h) {
         table_follow(h, now_ms);
         more = h->loaded && moves_scan(h); /* a wish to wake one that is not there would be lost */
         timers_fire(h, now_ms);
+        calls_look(h, now_ms);
         more = turns_take(h) || more;
         marks_write(h, false);
         hooks_tidy(h, now_ms);
@@ -221,6 +227,8 @@ int hooks_new(struct journal *j, const struct hooks_config *cfg, struct hooks **
     (void)pthread_mutex_init(&h->mu, NULL);
     h->cfg = *cfg;
     h->policy = (struct hook_policy){cfg->attempts_max, cfg->retry_ms, cfg->breaker_s * 1000};
+    h->call_policy =
+        (struct hook_policy){cfg->call_attempts, cfg->retry_ms, HOOKS_CALL_WAIT_MAX_MS};
     h->journal = j;
     h->store = journal_store(j);
     (void)snprintf(h->agent, sizeof h->agent, "openwop-webhook-dispatcher/%s", cfg->version);
@@ -232,15 +240,18 @@ int hooks_new(struct journal *j, const struct hooks_config *cfg, struct hooks **
     h->page = arena_new(ARENA_MAX);
     h->tenants = map_new();
     h->by_no = map_new();
+    h->calls = map_new();
     *out = h;
-    if (h->a && h->page && h->tenants && h->by_no) return 0;
+    if (h->a && h->page && h->tenants && h->by_no && h->calls) {
+        store_on_hook_move(h->store, moved, h); /* before the first commit */
+        return 0;
+    }
     hooks_free(h);
     *out = NULL;
     return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for webhooks");
 }
 
 int hooks_start(struct hooks *h, struct wopr_error *err) {
-    store_on_hook_move(h->store, moved, h);
     if (pthread_create(&h->thread, NULL, hooks_main, h) != 0)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "cannot start the thread of webhooks");
     h->up = true;
@@ -262,13 +273,16 @@ void hooks_free(struct hooks *h) {
     void *value;
     if (!h) return;
     ASSERT(!h->up);
-    if (h->tenants && h->by_no) {
+    store_on_hook_move(h->store, NULL, NULL);
+    if (h->tenants && h->by_no && h->calls) {
         (void)results_take(h); /* those that egress ended after the thread */
         table_clear(h);
         for (size_t it = 0; map_next(h->tenants, &it, &key, &value);) mem_free(value);
     }
     map_free(h->tenants);
     map_free(h->by_no);
+    map_free(h->calls);
+    mem_free((void *)(uintptr_t)h->call_tenant.p);
     heap_fini(&h->timers);
     arena_free(h->a);
     arena_free(h->page);
@@ -286,5 +300,9 @@ void hooks_stats(struct hooks *h, struct hooks_stats *out) {
                                 .open = h->stat_open,
                                 .in_flight = h->stat_in_flight,
                                 .tenants = h->stat_tenants,
-                                .behind_ms = h->stat_behind_ms};
+                                .behind_ms = h->stat_behind_ms,
+                                .calls = {.sent = h->stat_call_sent,
+                                          .failed = h->stat_call_failed,
+                                          .given_up = h->stat_call_given_up,
+                                          .answered = h->stat_call_answered}};
 }

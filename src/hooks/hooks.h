@@ -1,6 +1,7 @@
 /*
  * hooks.h: webhooks: subscriptions of tenants to the events of their runs, delivered at least once
- * and in order for each subscription (HOOK-1 to HOOK-18, D58 to D67).  Layer: hooks.
+ * and in order for each subscription (HOOK-1 to HOOK-18, D58 to D67); and callbacks: what people
+ * are asked, sent at least once to the URL that the run was started with (RUN-1).  Layer: hooks.
  *
  * Threads: hooks_submit and hooks_stats from any thread; done() of a command runs on the
  * committer's thread and must only queue.  One thread of its own reads, signs and hands over to
@@ -15,8 +16,14 @@
 #include "store/hooks.h"
 
 struct egress;
+struct interrupt_row;
 struct vault;
 struct hooks;
+
+/* The visible part of an open question as the wire shows it, a JSON object in a; with a token only
+ * where one is due and `answers` says that whoever named the URL may have it (INT-13, RUN-12). */
+typedef int hook_question_fn(void *ctx, const struct interrupt_row *row, bool answers,
+                             struct arena *a, struct str *out, struct wopr_error *err);
 
 struct hooks_config {
     bool enabled;            /* registrations are taken and deliveries made */
@@ -27,8 +34,11 @@ struct hooks_config {
     int64_t breaker_s;       /* how long a subscription rests */
     int64_t backlog_max;     /* commits that a subscription may be behind */
     int64_t dead_days;       /* dead letters are kept so long */
+    int64_t call_attempts;   /* to send one question to the callback URL of its run */
     bool sole_host;          /* no other process may open the file */
     hook_render_fn *render;
+    hook_question_fn *question;
+    void *question_ctx;
     const char *version; /* of the host, for User-Agent */
     struct egress *egress;
     struct vault *vault;
@@ -69,15 +79,22 @@ struct hook_cmd { /* the caller's, with all it points to, until done */
  * UNAVAILABLE, CLOSED) it does not. */
 MUST_CHECK int hooks_submit(struct hooks *h, struct hook_cmd *cmd, struct wopr_error *err);
 
+/* May questions be sent there?  VALIDATION says why not; no look-up of names.  May block: the first
+ * call loads libcurl. */
+MUST_CHECK int hooks_call_check(const struct hooks *h, struct str url, struct wopr_error *err);
+
 /* NULL, or what is wrong with a stored subscription.  v opens its secret, NULL: that is not looked
  * at. */
 const char *hook_row_broken(const struct hook_row *row, struct vault *v, struct arena *a);
 
 struct hooks_stats {
-    uint64_t delivered, failed, dead, dropped; /* since the start; failed: attempts */
-    uint64_t subscriptions, open, in_flight;   /* 0 on a host that does not deliver */
-    uint64_t tenants;                          /* in memory */
-    uint64_t behind_ms;                        /* age of the oldest commit not delivered */
+    uint64_t delivered, failed, dead, dropped;     /* since the start; failed: attempts */
+    uint64_t subscriptions, open, in_flight;       /* 0 on a host that does not deliver */
+    uint64_t tenants;                              /* in memory */
+    uint64_t behind_ms;                            /* age of the oldest commit not delivered */
+    struct {                                       /* since the start; failed: attempts */
+        uint64_t sent, failed, given_up, answered; /* answered: before it could be sent */
+    } calls;
 };
 void hooks_stats(struct hooks *h, struct hooks_stats *out);
 

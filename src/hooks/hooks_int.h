@@ -17,28 +17,33 @@
 #include "base/map.h"
 #include "hooks/breaker.h"
 #include "hooks/hooks.h"
+#include "store/callbacks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 enum {
-    HOOK_SECRET_AT = -10,      /* place of a secret: no event is there */
-    HOOKS_IN_FLIGHT_MAX = 128, /* deliveries at once ... */
-    HOOKS_TENANT_MAX = 16,     /* ... of one tenant */
-    HOOKS_SLOW_MAX = 96,       /* those to receivers that are not known to answer ... */
-    HOOKS_TENANT_SLOW_MAX = 8, /* ... of one tenant */
-    HOOK_QUICK_MS = 1000,      /* a receiver that takes longer counts as slow */
-    HOOK_BUSY_MS = 200,        /* before something that memory or egress was short for */
-    HOOK_ERROR_MAX = 200       /* bytes of an error that is kept */
+    HOOK_SECRET_AT = -10,       /* place of a secret: no event is there */
+    HOOKS_IN_FLIGHT_MAX = 128,  /* deliveries at once ... */
+    HOOKS_TENANT_MAX = 16,      /* ... of one tenant */
+    HOOKS_SLOW_MAX = 96,        /* those to receivers that are not known to answer ... */
+    HOOKS_TENANT_SLOW_MAX = 8,  /* ... of one tenant */
+    HOOK_QUICK_MS = 1000,       /* a receiver that takes longer counts as slow */
+    HOOK_BUSY_MS = 200,         /* before something that memory or egress was short for */
+    HOOK_ERROR_MAX = 200,       /* bytes of an error that is kept */
+    HOOKS_CALLS_MAX = 1024,     /* callbacks in memory: those that are due ... */
+    HOOKS_TENANT_CALLS_MAX = 16 /* ... of one tenant */
 };
-#define HOOKS_BYTES_MAX (32u * 1024 * 1024) /* of large bodies under way; smaller ones ... */
-#define HOOK_LARGE_MIN  (64u * 1024)        /* ... are bounded by their number */
+#define HOOKS_BYTES_MAX        (32u * 1024 * 1024) /* of large bodies under way; smaller ones ... */
+#define HOOK_LARGE_MIN         (64u * 1024)        /* ... are bounded by their number */
+#define HOOKS_CALL_WAIT_MAX_MS ((int64_t)3600 * 1000) /* between two attempts of a callback */
 /* Nobody takes everything: one more only while the share is less than a quarter of what is free.
  */
 #define HOOKS_SHARE(mine, all, max) ((all) < (max) && ((mine) == 0 || (mine)*4 < (max) - (all)))
 
-struct hook_tenant { /* tenant and mode */
-    struct list hooks;
+struct hook_tenant {          /* tenant and mode */
+    struct list hooks, calls; /* struct hook.all: subscriptions; callbacks that are due */
+    size_t calls_nr;
     struct list ready, slow; /* struct hook.turn; slow: not proven */
     struct list turn;        /* in hooks.turns while one of them is not empty */
     bool slow_turn;          /* which of them is next */
@@ -65,7 +70,15 @@ struct hook_send { /* one delivery under way; egress has it as ctx */
     int rc, status;
     char message[HOOK_ERROR_MAX];
 };
-struct hook { /* one subscription */
+struct hook_call { /* the one question that a callback is for */
+    int64_t run_no;
+    struct str run_id, traceparent; /* in the block of the hook */
+    bool answers;
+    enum callback_state state;
+    bool marking; /* a write of what came of it is on its way */
+};
+struct hook { /* one subscription; or a callback, which has the id of its question as webhook_id */
+    struct hook_call *call; /* NULL: a subscription */
     struct list all, turn, dirty;
     struct heap_node timer;
     struct hook_tenant *tenant;
@@ -118,6 +131,7 @@ struct hooks {
     struct arena *a, *page;
     struct map *tenants; /* key -> struct hook_tenant */
     struct map *by_no;   /* number, 8 bytes -> struct hook */
+    struct map *calls;   /* id of a question -> struct hook */
     struct list turns, dirty;
     struct heap timers; /* of hooks that wait: monotonic */
     struct hooks_lease lease;
@@ -129,8 +143,13 @@ struct hooks {
     bool pressing; /* something is to be written without delay */
     size_t in_flight, slow_nr, bytes, turns_nr;
     size_t trim_from; /* tenants before it had their turn of trims */
-    struct log_gate failed_gate, dropped_gate, store_gate;
+    struct hook_policy call_policy;
+    struct str call_tenant; /* the last one that was looked at, owned; empty: begin again */
+    bool call_mode;
+    uint64_t call_ms, call_looked_ms; /* the next look at what is due, and the last */
+    struct log_gate failed_gate, dropped_gate, store_gate, call_gate;
     /* for hooks_stats */
+    _Atomic uint64_t stat_call_sent, stat_call_failed, stat_call_given_up, stat_call_answered;
     _Atomic uint64_t stat_delivered, stat_failed, stat_dead, stat_dropped, stat_nr, stat_open,
         stat_in_flight, stat_behind_ms, stat_tenants;
 };
@@ -159,6 +178,22 @@ void hook_deads_free(struct hook_dead *v, size_t n);
 void table_wake(struct hooks *h, const struct hook_move *wish);
 /* A tenant without subscriptions is forgotten. */
 void table_tenant_drop(struct hooks *h, struct hook_tenant *t);
+
+/* A callback that is due becomes ready, if there is room for it; one that is there already is left
+ * alone.  NO_MEMORY. */
+MUST_CHECK int table_call(struct hooks *h, const struct callback_row *row);
+
+/* --- call.c: callbacks --- */
+/* Those that are due become ready: a few tenants at a time, by turns. */
+void calls_look(struct hooks *h, uint64_t now_ms);
+/* The event of its question, and what the wire shows of that, in h->a and h->page.  1: *e and
+ * *shown.  0: it is not open any more. */
+MUST_CHECK int call_question(struct hooks *h, const struct hook *k, const struct event **e,
+                             struct str *shown, struct wopr_error *err);
+/* An attempt ended.  message: why it failed, NULL: it was taken. */
+void call_ended(struct hooks *h, struct hook *k, bool hopeless, int status, const char *message);
+/* It was answered before it could be sent. */
+void call_over(struct hooks *h, struct hook *k);
 
 /* --- tidy.c: bounds, figures, rows that nobody needs --- */
 void hooks_tidy(struct hooks *h, uint64_t now_ms);

@@ -18,8 +18,10 @@ struct hook_work { /* a write */
     struct hooks *h;
     struct hook_mark *v;
     size_t n;
+    struct callback_mark *calls; /* texts owned */
+    size_t calls_nr;
     int64_t epoch;
-    int rc;
+    int rc, calls_rc;
     struct wopr_error err;
 };
 
@@ -29,6 +31,11 @@ static void work_free(struct hook_work *w) {
         mem_free((void *)(uintptr_t)w->v[i].deads);
         mem_free((void *)(uintptr_t)w->v[i].state.last_error.p);
     }
+    for (size_t i = 0; i < w->calls_nr; i++) {
+        mem_free((void *)(uintptr_t)w->calls[i].interrupt_id.p);
+        mem_free((void *)(uintptr_t)w->calls[i].error.p);
+    }
+    mem_free(w->calls);
     mem_free(w->v);
     mem_free(w);
 }
@@ -97,11 +104,44 @@ static void mark_take(struct hook *k, struct hook_mark *m) {
     k->deads_nr = k->deads_cap = 0;
 }
 
+/* Without memory it stays dirty, and is not sent again before it is written. */
+static bool call_mark_take(struct hook *k, struct callback_mark *m) {
+    size_t n = strlen(k->last_error);
+    char *id = mem_strndup(k->row.webhook_id.p, k->row.webhook_id.n);
+    char *text = n > 0 ? mem_strndup(k->last_error, n) : NULL;
+    if (!id) {
+        mem_free(text);
+        return false;
+    }
+    *m = (struct callback_mark){.interrupt_id = str_n(id, k->row.webhook_id.n),
+                                .state = k->call->state,
+                                .attempts = k->pulse.attempts,
+                                .next_ms = k->pulse.next_ms,
+                                .status = k->last_status,
+                                .last_ms = k->last_ms,
+                                .error = str_n(text, text ? n : 0)};
+    k->call->marking = true;
+    return true;
+}
+
+/* false: no memory, k is dirty again. */
+static bool work_take(struct hooks *h, struct hook_work *w, struct hook *k) {
+    if (!k->call) mark_take(k, &w->v[w->n++]);
+    else if (call_mark_take(k, &w->calls[w->calls_nr])) w->calls_nr++;
+    else {
+        hook_dirty(h, k);
+        return false;
+    }
+    return true;
+}
+
 /* On the committer's thread. */
 static void work_now(void *ctx, struct store *s) {
     struct hook_work *w = ctx;
     struct hooks *h = w->h;
-    w->rc = store_hook_marks(s, w->epoch, w->v, w->n, &w->err);
+    w->rc = w->n > 0 ? store_hook_marks(s, w->epoch, w->v, w->n, &w->err) : 0;
+    w->calls_rc =
+        w->calls_nr > 0 ? store_callback_marks(s, w->epoch, w->calls, w->calls_nr, &w->err) : 0;
     pthread_mutex_lock(&h->mu);
     h->landed = w;
     h->writing = false;
@@ -124,12 +164,13 @@ static void idle_collect(struct hooks *h) {
 static struct hook_work *work_new(struct hooks *h) {
     struct hook_work *w = MEM_NEW(struct hook_work);
     if (w) w->v = mem_array(MARKS_MAX, sizeof *w->v);
-    if (w && w->v) {
+    if (w) w->calls = mem_array(HOOKS_CALLS_MAX, sizeof *w->calls);
+    if (w && w->v && w->calls) {
         w->h = h;
         w->epoch = h->lease.epoch;
         return w;
     }
-    mem_free(w);
+    if (w) work_free(w);
     return NULL;
 }
 
@@ -142,8 +183,9 @@ void marks_write(struct hooks *h, bool all) {
     if (!busy) h->writing = true;
     pthread_mutex_unlock(&h->mu);
     struct hook_work *w = busy ? NULL : work_new(h);
-    for (struct list *l; w && w->n < MARKS_MAX && (l = list_pop(&h->dirty)) != NULL;)
-        mark_take(LIST_ENTRY(l, struct hook, dirty), &w->v[w->n++]);
+    for (struct list *l; w && w->n < MARKS_MAX && w->calls_nr < HOOKS_CALLS_MAX &&
+                         (l = list_pop(&h->dirty)) != NULL;)
+        if (!work_take(h, w, LIST_ENTRY(l, struct hook, dirty))) break;
     bool posted = w && journal_side(h->journal, work_now, w) == 0;
     if (posted) {
         h->pressing = !list_empty(&h->dirty);
@@ -186,10 +228,22 @@ static void hook_stopped(struct hooks *h, struct hook *k) {
     hook_drop(h, k);
 }
 
+/* What came of a callback is written: the next attempt, if there is one, begins at its row. */
+static void calls_landed(struct hooks *h, const struct hook_work *w) {
+    for (size_t i = 0; w->epoch == h->lease.epoch && i < w->calls_nr; i++) {
+        struct hook *k = map_get(h->calls, w->calls[i].interrupt_id);
+        if (!k || !k->call->marking) continue;
+        k->call->marking = false;
+        if (w->calls_rc != 0) hook_dirty(h, k);
+        else hook_drop(h, k);
+    }
+}
+
 void marks_landed(struct hooks *h, struct hook_work *w) {
-    if (w->rc == WOPR_E_FENCED) {
+    calls_landed(h, w);
+    if (w->rc == WOPR_E_FENCED || w->calls_rc == WOPR_E_FENCED) {
         h->lease.look_ms = 0; /* which finds that out, too */
-    } else if (w->rc != 0) {
+    } else if (w->rc != 0 || w->calls_rc != 0) {
         hooks_trouble(h, "deliveries of webhooks cannot be recorded", &w->err);
         h->write_ms = clock_mono_ms() + WRITE_AGAIN_MS;
         h->pressing = false;

@@ -7,17 +7,30 @@
 
 #include <string.h>
 
-void hook_message(hook_render_fn *render, struct str run_id, struct str tenant,
-                  const struct event *e, int64_t now_s, struct buf *out, size_t *body_at) {
-    buf_add_i64(out, now_s);
-    buf_addc(out, '.');
-    *body_at = out->len;
+static void body_open(hook_render_fn *render, struct str run_id, struct str tenant,
+                      const struct event *e, struct buf *out) {
     buf_addz(out, "{\"runId\":");
     json_quote(out, run_id);
     buf_addz(out, ",\"workspaceId\":");
     json_quote(out, tenant);
     buf_addz(out, ",\"event\":");
     render(run_id, e, out);
+}
+
+void hook_message(hook_render_fn *render, struct str run_id, struct str tenant,
+                  const struct event *e, int64_t now_s, struct buf *out, size_t *body_at) {
+    buf_add_i64(out, now_s);
+    buf_addc(out, '.');
+    *body_at = out->len;
+    body_open(render, run_id, tenant, e, out);
+    buf_addc(out, '}');
+}
+
+void hook_call_body(hook_render_fn *render, struct str run_id, struct str tenant,
+                    const struct event *e, struct str question, struct buf *out) {
+    body_open(render, run_id, tenant, e, out);
+    buf_addz(out, ",\"interrupt\":");
+    buf_adds(out, question);
     buf_addc(out, '}');
 }
 

@@ -15,6 +15,10 @@ typedef void hook_render_fn(struct str run_id, const struct event *e, struct buf
  * has failed when the event is too large for its bound. */
 void hook_message(hook_render_fn *render, struct str run_id, struct str tenant,
                   const struct event *e, int64_t now_s, struct buf *out, size_t *body_at);
+/* The body of a callback: that of a delivery, and beside the event its question as the wire shows
+ * it (RUN-1). */
+void hook_call_body(hook_render_fn *render, struct str run_id, struct str tenant,
+                    const struct event *e, struct str question, struct buf *out);
 /* "sha256=" and 64 lower-case digits.  The key is the text of the secret, not what it may spell in
  * hexadecimal. */
 #define HOOK_SIGNATURE_SIZE (7 + 64 + 1)

@@ -23,6 +23,7 @@ enum {
 struct next {
     struct hook_move move;
     struct str run_id, traceparent;
+    struct str question; /* of a callback: what the wire shows of it */
     const struct event *event;
 };
 
@@ -111,6 +112,15 @@ static int next_find(struct hooks *h, struct hook *k, struct next *out, struct w
     return 0;
 }
 
+/* The same for a callback, whose only event is its question. */
+static int call_find(struct hooks *h, struct hook *k, struct next *out, struct wopr_error *err) {
+    int rc = call_question(h, k, &out->event, &out->question, err);
+    out->run_id = k->call->run_id;
+    out->traceparent = k->call->traceparent;
+    out->move.run_no = k->call->run_no;
+    return rc;
+}
+
 /* --- sending --- */
 
 /* A delivery belongs to the trace of its run, below the run's span (OBS-2). */
@@ -142,46 +152,86 @@ static void delivery_done(void *ctx, const struct egress_response *r) {
     pthread_mutex_unlock(&h->mu);
 }
 
+/* What both kinds of deliveries have; the caller added its own before. */
+enum { SEND_HEADERS_MAX = 12 };
+struct send_headers {
+    struct egress_header v[SEND_HEADERS_MAX];
+    size_t n;
+};
+
+static void header_add(struct send_headers *to, const char *name, struct str value) {
+    ASSERT(to->n < SEND_HEADERS_MAX);
+    to->v[to->n++] = (struct egress_header){str_c(name), value};
+}
+
+static int body_submit(struct hooks *h, struct hook *k, const struct next *n,
+                       struct send_headers *headers, struct str body, struct hook_send *s,
+                       struct wopr_error *err) {
+    struct traceparent trace;
+    struct str state = trace_state(n->traceparent);
+    bool traced = trace_of_delivery(h, n, &trace);
+    header_add(headers, "Content-Type", STR("application/json"));
+    header_add(headers, "User-Agent", str_c(h->agent));
+    header_add(headers, "X-openwop-Event-Type", n->event->type);
+    if (traced) header_add(headers, "traceparent", str_c(trace.text));
+    if (traced && state.n > 0) header_add(headers, "tracestate", state);
+    const struct egress_request r = {.caller =
+                                         k->call ? EGRESS_CALLER_CALLBACK : EGRESS_CALLER_WEBHOOK,
+                                     .tenant = k->row.tenant,
+                                     .method = STR("POST"),
+                                     .url = k->row.url,
+                                     .headers = headers->v,
+                                     .headers_nr = headers->n,
+                                     .body = body,
+                                     .timeout_ms = (int)h->cfg.timeout_ms,
+                                     .response_max = ANSWER_MAX};
+    if (traced) s->trace = trace;
+    s->bytes = body.n >= HOOK_LARGE_MIN ? body.n : 0;
+    s->began_ms = clock_mono_ms();
+    return egress_submit(h->cfg.egress, &r, delivery_done, s, err);
+}
+
+static int body_check(const struct buf *b, struct wopr_error *err) {
+    if (buf_over(b))
+        return wopr_error_set(err, WOPR_E_TOO_BIG, "the event is too large to be sent");
+    if (buf_failed(b)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a delivery");
+    return 0;
+}
+
 static int delivery_submit(struct hooks *h, struct hook *k, const struct next *n, struct str secret,
                            struct hook_send *s, struct wopr_error *err) {
     char now[24], signature[HOOK_SIGNATURE_SIZE];
     int64_t now_s = clock_wall_ms() / 1000;
+    struct send_headers headers = {.n = 0};
     size_t body_at = 0;
-    struct traceparent trace;
     struct buf b;
-    bool traced = trace_of_delivery(h, n, &trace);
-    struct str state = trace_state(n->traceparent);
     buf_init(&b, EGRESS_BODY_MAX);
     hook_message(h->cfg.render, n->run_id, k->row.tenant, n->event, now_s, &b, &body_at);
-    int rc = 0;
-    if (buf_over(&b)) rc = wopr_error_set(err, WOPR_E_TOO_BIG, "the event is too large to be sent");
-    else if (buf_failed(&b)) rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a delivery");
+    int rc = body_check(&b, err);
     if (rc == 0) {
         hook_sign(secret, buf_str(&b), signature);
         (void)snprintf(now, sizeof now, "%lld", (long long)now_s);
-        const struct egress_header headers[] = {{STR("Content-Type"), STR("application/json")},
-                                                {STR("User-Agent"), str_c(h->agent)},
-                                                {STR("X-openwop-Webhook-Id"), k->row.webhook_id},
-                                                {STR("X-openwop-Event-Type"), n->event->type},
-                                                {STR("X-openwop-Timestamp"), str_c(now)},
-                                                {STR("X-openwop-Signature"), str_c(signature)},
-                                                {STR("X-openwop-Signature-Algorithm"), STR("v1")},
-                                                {STR("traceparent"), str_c(trace.text)},
-                                                {STR("tracestate"), state}};
-        const struct egress_request r = {.caller = EGRESS_CALLER_WEBHOOK,
-                                         .tenant = k->row.tenant,
-                                         .method = STR("POST"),
-                                         .url = k->row.url,
-                                         .headers = headers,
-                                         .headers_nr = sizeof headers / sizeof *headers -
-                                                       (!traced ? 2u : state.n == 0),
-                                         .body = str_n(b.p + body_at, b.len - body_at),
-                                         .timeout_ms = (int)h->cfg.timeout_ms,
-                                         .response_max = ANSWER_MAX};
-        if (traced) s->trace = trace;
-        s->bytes = b.len >= HOOK_LARGE_MIN ? b.len : 0;
-        s->began_ms = clock_mono_ms();
-        rc = egress_submit(h->cfg.egress, &r, delivery_done, s, err);
+        header_add(&headers, "X-openwop-Webhook-Id", k->row.webhook_id);
+        header_add(&headers, "X-openwop-Timestamp", str_c(now));
+        header_add(&headers, "X-openwop-Signature", str_c(signature));
+        header_add(&headers, "X-openwop-Signature-Algorithm", STR("v1"));
+        rc = body_submit(h, k, n, &headers, str_n(b.p + body_at, b.len - body_at), s, err);
+    }
+    buf_fini(&b);
+    return rc;
+}
+
+/* Not signed: nobody but this host knows a secret for it.  The receiver chose the URL. */
+static int call_submit(struct hooks *h, struct hook *k, const struct next *n, struct hook_send *s,
+                       struct wopr_error *err) {
+    struct send_headers headers = {.n = 0};
+    struct buf b;
+    buf_init(&b, EGRESS_BODY_MAX);
+    hook_call_body(h->cfg.render, n->run_id, k->row.tenant, n->event, n->question, &b);
+    int rc = body_check(&b, err);
+    if (rc == 0) {
+        header_add(&headers, "Idempotency-Key", k->row.webhook_id);
+        rc = body_submit(h, k, n, &headers, buf_str(&b), s, err);
     }
     buf_fini(&b);
     return rc;
@@ -241,6 +291,18 @@ static int secret_unread(struct hooks *h, struct hook *k, int rc, const struct w
     return WOPR_E_BUSY;
 }
 
+static void call_send(struct hooks *h, struct hook *k, const struct next *n) {
+    struct wopr_error err = {0};
+    if (!bytes_may(h, k, n)) {
+        hook_wait_until(h, k, clock_wall_ms() + HOOK_BUSY_MS);
+        return;
+    }
+    struct hook_send *s = send_new(h, k, n);
+    int rc = s ? call_submit(h, k, n, s, &err) : WOPR_E_NO_MEMORY;
+    if (rc == 0) send_begin(h, k, s);
+    else send_failed(h, k, s, rc, &err);
+}
+
 static void next_send(struct hooks *h, struct hook *k, const struct next *n) {
     struct plan_sealed box;
     struct str secret = STR_NONE;
@@ -267,10 +329,13 @@ static void next_send(struct hooks *h, struct hook *k, const struct next *n) {
 void send_next(struct hooks *h, struct hook *k) {
     struct wopr_error err = {0};
     struct next n = {.event = NULL};
-    int rc = next_find(h, k, &n, &err);
+    int rc = k->call ? call_find(h, k, &n, &err) : next_find(h, k, &n, &err);
     if (rc < 0) {
         hooks_trouble(h, "what a webhook is to be sent cannot be read", &err);
         hook_wait_until(h, k, clock_wall_ms() + HOOK_BUSY_MS);
+    } else if (k->call) {
+        if (rc == 1) call_send(h, k, &n);
+        else call_over(h, k);
     } else if (rc == 1) {
         next_send(h, k, &n);
     } else {
@@ -343,6 +408,8 @@ void send_ended(struct hooks *h, struct hook_send *s) {
         hook_drop(h, k);
     } else if (s->rc == WOPR_E_CLOSED) { /* the host stops: it is sent again at the next start */
         hook_wait_until(h, k, clock_wall_ms() + HOOK_BUSY_MS);
+    } else if (k->call) {
+        call_ended(h, k, s->hopeless, s->status, taken ? NULL : s->message);
     } else {
         k->proven = taken && s->took_ms < HOOK_QUICK_MS;
         k->last_ms = clock_wall_ms();

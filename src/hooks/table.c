@@ -37,6 +37,7 @@ static struct hook_tenant *tenant_add(struct hooks *h, struct str tenant, bool t
     t->tenant = str_n(text + 1, tenant.n);
     t->test_mode = test_mode;
     list_init(&t->hooks);
+    list_init(&t->calls);
     list_init(&t->ready);
     list_init(&t->slow);
     list_init(&t->turn);
@@ -119,6 +120,7 @@ void hook_deads_free(struct hook_dead *v, size_t n) {
 static void hook_free(struct hook *k) {
     hook_deads_free(k->deads, k->deads_nr);
     mem_free(k->deads);
+    mem_free(k->call);
     mem_free(k->block);
     mem_free(k);
 }
@@ -126,7 +128,9 @@ static void hook_free(struct hook *k) {
 void hook_drop(struct hooks *h, struct hook *k) {
     if (!k->gone) {
         if (k->phase != HOOK_SENDING) hook_set_phase(h, k, HOOK_IDLE);
-        (void)map_del(h->by_no, no_key(k));
+        if (k->call) (void)map_del(h->calls, k->row.webhook_id);
+        else (void)map_del(h->by_no, no_key(k));
+        if (k->call) k->tenant->calls_nr--;
         list_del(&k->all);
         list_del(&k->dirty);
         k->gone = true;
@@ -148,8 +152,14 @@ static bool row_copy(struct hook *k, const struct hook_row *row) {
     k->row = *row;
     k->row.events = k->row.created_by = STR_NONE;
     k->row.secret = (struct plan_sealed){.seq = 0};
-    struct str *texts[] = {&k->row.webhook_id, &k->row.tenant, &k->row.url, &k->row.tags,
-                           &k->row.fingerprint};
+    struct str none = STR_NONE, gone = STR_NONE;
+    struct str *texts[] = {&k->row.webhook_id,
+                           &k->row.tenant,
+                           &k->row.url,
+                           &k->row.tags,
+                           &k->row.fingerprint,
+                           k->call ? &k->call->run_id : &none,
+                           k->call ? &k->call->traceparent : &gone};
     size_t n = 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) n += texts[i]->n + 1;
     char *at = k->block = mem_alloc(n);
@@ -157,12 +167,18 @@ static bool row_copy(struct hook *k, const struct hook_row *row) {
     return k->block != NULL;
 }
 
-static struct hook *hook_new(const struct hook_item *item) {
+static struct hook *hook_bare(void) {
     struct hook *k = MEM_NEW(struct hook);
     if (!k) return NULL;
     list_init(&k->all);
     list_init(&k->turn);
     list_init(&k->dirty);
+    return k;
+}
+
+static struct hook *hook_new(const struct hook_item *item) {
+    struct hook *k = hook_bare();
+    if (!k) return NULL;
     const struct hook_state *t = &item->state;
     k->next_move = k->marked_move = t->next_move;
     k->next_seq = t->next_seq;
@@ -187,6 +203,45 @@ static int hook_add(struct hooks *h, const struct hook_item *item) {
     k->tenant = t;
     list_add_tail(&t->hooks, &k->all);
     hook_wait_until(h, k, k->pulse.next_ms); /* its first visit finds out whether there is work */
+    return 0;
+}
+
+/* --- callbacks --- */
+
+static struct hook *call_new(const struct callback_row *row) {
+    const struct hook_row as = {.webhook_id = row->interrupt_id,
+                                .tenant = row->tenant,
+                                .url = row->url,
+                                .test_mode = row->test_mode};
+    struct hook *k = hook_bare();
+    if (!k) return NULL;
+    k->call = MEM_NEW(struct hook_call);
+    if (k->call) {
+        *k->call = (struct hook_call){.run_no = row->run_no,
+                                      .run_id = row->run_id,
+                                      .traceparent = row->traceparent,
+                                      .answers = row->answers};
+        k->pulse.attempts = row->attempts;
+        if (row_copy(k, &as)) return k;
+    }
+    hook_free(k);
+    return NULL;
+}
+
+int table_call(struct hooks *h, const struct callback_row *row) {
+    if (map_get(h->calls, row->interrupt_id)) return 0;
+    struct hook_tenant *t = tenant_add(h, row->tenant, row->test_mode);
+    if (t && (t->calls_nr >= HOOKS_TENANT_CALLS_MAX || map_count(h->calls) >= HOOKS_CALLS_MAX))
+        return 0; /* a later look finds it again */
+    struct hook *k = t ? call_new(row) : NULL;
+    if (!k || map_put(h->calls, k->row.webhook_id, k, NULL) != 0) {
+        if (k) hook_free(k);
+        return WOPR_E_NO_MEMORY;
+    }
+    k->tenant = t;
+    t->calls_nr++;
+    list_add_tail(&t->calls, &k->all);
+    hook_set_phase(h, k, HOOK_READY);
     return 0;
 }
 
@@ -252,15 +307,20 @@ int table_load(struct hooks *h, bool whole, struct wopr_error *err) {
     return rc;
 }
 
+static void list_drop(struct hooks *h, struct list *of) {
+    for (struct list *l = of->next, *next; l != of; l = next) {
+        next = l->next;
+        hook_drop(h, LIST_ENTRY(l, struct hook, all));
+    }
+}
+
 void table_clear(struct hooks *h) {
     struct str key;
     void *value;
     for (size_t it = 0; map_next(h->tenants, &it, &key, &value);) {
         struct hook_tenant *t = value;
-        for (struct list *l = t->hooks.next, *next; l != &t->hooks; l = next) {
-            next = l->next;
-            hook_drop(h, LIST_ENTRY(l, struct hook, all));
-        }
+        list_drop(h, &t->hooks);
+        list_drop(h, &t->calls);
     }
     h->last_no = h->last_move = 0;
 }

@@ -117,7 +117,7 @@ void tidy_landed(struct hooks *h, struct hook_trim *t) {
         struct hook_tenant *of = one->done ? table_tenant(h, name, one->test_mode) : NULL;
         if (!of) continue;
         of->trimmed = one->before;
-        if (one->bare && list_empty(&of->hooks) && of->in_flight == 0 &&
+        if (one->bare && list_empty(&of->hooks) && list_empty(&of->calls) && of->in_flight == 0 &&
             of->last_move < of->trimmed)
             table_tenant_drop(h, of);
     }
@@ -136,7 +136,8 @@ static int64_t tenant_passed(const struct hooks *h, const struct hook_tenant *t)
 
 static void trim_add(struct hooks *h, struct hook_trim *t, struct hook_tenant *of) {
     int64_t before = tenant_passed(h, of);
-    bool bare = list_empty(&of->hooks) && of->in_flight == 0 && h->caught_up && h->loaded;
+    bool bare = list_empty(&of->hooks) && list_empty(&of->calls) && of->in_flight == 0 &&
+                h->caught_up && h->loaded;
     if (before <= of->trimmed && !bare) return;
     t->v[t->n] = (struct trim_one){.tenant = mem_strndup(of->tenant.p, of->tenant.n),
                                    .tenant_n = of->tenant.n,

@@ -279,6 +279,7 @@ static int rules_check(const struct config *c, struct wopr_error *err) {
         {c->store_path[0] != '\0', "db"},
         {id_tenant_valid(str_c(c->host_tenant)), "tenant"},
         {(c->http_tls_cert_file[0] == '\0') == (c->http_tls_key_file[0] == '\0'), "tls-cert"},
+        {c->http_tls_clients_file[0] == '\0' || c->http_tls_cert_file[0] != '\0', "tls-clients"},
         {c->engine_heartbeat_ms * 2 <= c->engine_lease_ttl_ms, "heartbeat-ms"},
         {c->http_key_polls_max <= c->http_polls_max, "key-polls-max"},
         {origins_ok(c->http_cors_origins), "cors-origins"},

@@ -18,6 +18,7 @@
 #include "host/seal_old.h"
 #include "nodes/nodes.h"
 #include "otel/otel.h"
+#include "store/agents.h"
 #include "store/sqlite/sqlite.h"
 #include "wire/v1/v1.h"
 
@@ -160,7 +161,8 @@ static int register_types(struct host *h, const struct node_type *extra, size_t 
     if (rc == 0) rc = definition_schema_new(&h->schemas, &h->env.definition_schema, err);
     if (rc != 0) return rc;
     h->env.knows_type = knows_type;
-    h->env.config_wrong = nodes_config_wrong;
+    h->env.config_wrong =
+        h->cfg.host_conversations ? nodes_config_wrong : nodes_config_wrong_silent;
     h->env.ctx = h;
     h->env_seeds = h->env;
     h->env_seeds.knows_type = seed_knows_type;
@@ -206,14 +208,21 @@ static bool lacks_remote(const struct host *h, const struct wf_node *n) {
     return true;
 }
 
-/* Fixtures that rely on packs (30 section 3), which this host does not offer yet, or on systems
- * that it does not know: they would run without doing what their scenario checks. */
+static bool lacks_agent(const struct host *h, struct str metadata) {
+    struct agent_row row;
+    struct str id = json_string(json_get(metadata, "requiresWorkspaceAgent"), h->arena);
+    return id.n > 0 && store_agent_get(h->store, str_c(h->cfg.host_tenant), false, id, h->arena,
+                                       &row, NULL) != 0;
+}
+
+/* Fixtures that rely on packs (30 section 3), which this host does not offer yet, on agents that
+ * are not there, or on systems that it does not know: they would run without doing what their
+ * scenario checks. */
 static bool asks_for_more(const struct host *h, const struct workflow *w) {
     struct str metadata = json_get(w->text, "metadata");
     for (size_t i = 0; i < w->nodes_nr; i++)
         if (lacks_remote(h, &w->nodes[i])) return true;
-    return json_get(metadata, "requiresInstalledPack").p != NULL ||
-           json_get(metadata, "requiresWorkspaceAgent").p != NULL;
+    return json_get(metadata, "requiresInstalledPack").p != NULL || lacks_agent(h, metadata);
 }
 
 /* FIX-45: its scenario wants to see it refused. */
@@ -248,6 +257,8 @@ static int load_seeds(struct host *h, struct wopr_error *err) {
     struct seed_counts n = {0, 0, 0};
     int rc = 0;
     if (h->cfg.host_conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
+    if (rc == 0 && h->cfg.host_conformance)
+        rc = seed_fixture_agents(h->store, str_c(h->cfg.host_tenant), err);
     if (rc == 0 && h->cfg.host_conformance)
         rc = canary_provide(h->store, h->vault, str_c(h->cfg.host_tenant), err);
     if (rc == 0 && h->cfg.host_seed[0] != '\0')
@@ -367,8 +378,16 @@ static int build_engine(struct host *h, struct wopr_error *err) {
     return engine_new(h->journal, h->rules, h->types, &h->env, &ec, &h->engine, err);
 }
 
+static int question_shown(void *ctx, const struct interrupt_row *row, bool answers, struct arena *a,
+                          struct str *out, struct wopr_error *err) {
+    struct host *h = ctx;
+    return v1_question_render(h->v1, row, answers, http_server_base(h->http, a), a, out, err);
+}
+
 static int build_hooks(struct host *h, struct wopr_error *err) {
     struct hooks_config hc = {.render = v1_event_render,
+                              .question = question_shown,
+                              .question_ctx = h,
                               .version = WOPR_VERSION,
                               .egress = h->egress,
                               .vault = h->vault,
@@ -381,19 +400,22 @@ static int build_hooks(struct host *h, struct wopr_error *err) {
 
 static int build_audit(struct host *h, struct wopr_error *err) {
     struct audit_config ac = {.checkpoint_entries = h->cfg.host_audit_entries,
-                              .checkpoint_s = h->cfg.host_audit_s};
-    struct sha256 secret;
-    int64_t key_no = 0;
+                              .checkpoint_s = h->cfg.host_audit_s,
+                              .old_key_s = h->cfg.host_audit_old_key_days * DAY_S};
+    struct sha256 secrets[1 + AUDIT_OLD_KEYS_MAX];
     if (strcmp(h->cfg.host_audit, "off") == 0) return 0;
     if (h->cfg.host_audit_file[0] != '\0') ac.checkpoint_file = h->cfg.host_audit_file;
-    vault_derive(h->vault, STR("wopr audit 1"), &secret, &key_no);
-    if (key_no == 0)
+    size_t n =
+        vault_derive_each(h->vault, STR("wopr audit 1"), secrets, sizeof secrets / sizeof *secrets);
+    if (n == 0)
         return wopr_error_at(err, WOPR_E_CONFIG, "audit-log",
                              "the audit log needs the key file of this installation");
-    memcpy(ac.secret, secret.b, sizeof ac.secret);
+    memcpy(ac.secret, secrets[0].b, sizeof ac.secret);
+    for (size_t i = 1; i < n; i++)
+        memcpy(ac.old_secrets[ac.old_nr++], secrets[i].b, sizeof secrets[i].b);
     int rc = audit_new(h->journal, &ac, &h->audit, err);
-    mem_wipe(&secret, sizeof secret);
-    mem_wipe(ac.secret, sizeof ac.secret);
+    mem_wipe(secrets, sizeof secrets);
+    mem_wipe(&ac, sizeof ac);
     return rc;
 }
 
@@ -416,6 +438,8 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .ai_policy_code = ai_policy_code(h),
         .secrets = uses_credentials(h),
         .mcp_urls = host_remotes_shown(&h->remotes, REMOTE_MCP, h->arena),
+        .client_certificates =
+            h->cfg.http_tls_clients_file != NULL && h->cfg.http_tls_clients_file[0] != '\0',
         .hooks = h->hooks,
         .webhooks_max = h->cfg.hooks_per_tenant_max,
         .audit = h->audit,
@@ -530,12 +554,13 @@ int host_start(struct host *h, struct wopr_error *err) {
     if (rc == 0) rc = engine_start(h->engine, err);
     if (rc != 0) return rc;
     h->engine_running = true;
-    if (h->hooks != NULL) rc = hooks_start(h->hooks, err);
-    if (rc == 0 && h->audit != NULL) rc = audit_start(h->audit, err);
+    if (h->audit != NULL) rc = audit_start(h->audit, err);
     if (rc != 0) return rc;
     if (h->issuers_watch != NULL) rc = issuers_watch_start(h->issuers_watch, err);
     if (rc == 0) rc = host_keys_record(&h->keys, h->store, h->arena, err);
-    return rc == 0 ? start_http(h, err) : rc;
+    if (rc == 0) rc = start_http(h, err);
+    /* callbacks name the address on which the server listens */
+    return rc == 0 && h->hooks != NULL ? hooks_start(h->hooks, err) : rc;
 }
 
 void host_stop(struct host *h) {

@@ -44,6 +44,8 @@ MUST_CHECK int seed_folder(struct store *s, const char *folder, const struct wf_
                            struct seed_counts *n, struct wopr_error *err);
 MUST_CHECK int seed_fixtures(struct store *s, const struct wf_env *env, struct seed_counts *n,
                              struct wopr_error *err);
+/* The workspace agent that a scenario of conformance wants exported, in both modes (FIX-36). */
+MUST_CHECK int seed_fixture_agents(struct store *s, struct str tenant, struct wopr_error *err);
 /* Compiled workflow-definition.schema.json for wf_env; freed with schema_set_free. */
 MUST_CHECK int definition_schema_new(struct schema_set **set, const struct schema **out,
                                      struct wopr_error *err);

@@ -233,7 +233,7 @@ static void render_otel(struct otel *otel, struct buf *b) {
 
 /* Without webhooks all stay 0. */
 static void render_hooks(struct hooks *hooks, struct buf *b) {
-    static const char ended[] = "wopr_webhook_deliveries_total";
+    static const char ended[] = "wopr_webhook_deliveries_total", called[] = "wopr_callbacks_total";
     struct hooks_stats s = {0};
     if (hooks != NULL) hooks_stats(hooks, &s);
     metric_head(b, ended, "counter", "Attempts to deliver an event to a webhook, by result.");
@@ -249,6 +249,12 @@ static void render_hooks(struct hooks *hooks, struct buf *b) {
     metric_gauge(b, "wopr_webhook_active", "Deliveries under way.", (double)s.in_flight);
     metric_gauge(b, "wopr_webhook_backlog_seconds", "Age of the oldest commit not delivered.",
                  (double)s.behind_ms / 1000);
+    metric_head(b, called, "counter",
+                "Questions for the callback URLs of runs, by result; failed counts attempts.");
+    metric_labelled(b, called, "result", "sent", s.calls.sent);
+    metric_labelled(b, called, "result", "failed", s.calls.failed);
+    metric_labelled(b, called, "result", "given_up", s.calls.given_up);
+    metric_labelled(b, called, "result", "answered", s.calls.answered);
 }
 
 static void render_store(struct store *store, struct buf *b) {

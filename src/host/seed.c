@@ -3,8 +3,10 @@
 #include "base/embed.h"
 #include "base/fs.h"
 #include "codec/json.h"
+#include "domain/agent_manifest.h"
 #include "domain/published.h"
 #include "host/host.h"
+#include "store/agents.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -145,5 +147,24 @@ int seed_fixtures(struct store *s, const struct wf_env *env, struct seed_counts 
     for (const struct embed_file *f = EMBED_FILES; rc == 0 && f->name != NULL; f++)
         if (str_starts(str_c(f->name), STR("conformance/fixtures")))
             rc = seed_one(s, embed_text(f), f->name, env, n, err);
+    return rc;
+}
+
+/* FIX-36: a workspace agent that can be exported (AGT-45). */
+#define EXPORTABLE_AGENT                                                                           \
+    "{\"manifest\":{\"agentId\":\"core.conformance.exportable-agent\",\"persona\":\"Exportable "   \
+    "agent\",\"modelClass\":\"general\",\"systemPrompt\":\"Answer in one sentence.\"}}"
+
+int seed_fixture_agents(struct store *s, struct str tenant, struct wopr_error *err) {
+    struct agent_row r = {.tenant = tenant,
+                          .agent_id = STR("core.conformance.exportable-agent"),
+                          .definition = STR(EXPORTABLE_AGENT)};
+    struct agent_put done;
+    int rc = agent_digest(r.definition, &r.digest, err);
+    r.created_ms = r.updated_ms = clock_wall_ms();
+    for (int test = 0; rc == 0 && test < 2; test++) {
+        r.test_mode = test != 0;
+        rc = store_agent_put(s, &r, AGENT_ANY, &done, err);
+    }
     return rc;
 }

@@ -236,6 +236,7 @@ static int verify_run(struct verify *v, struct str tenant, bool test_mode, struc
         finding_report(v, run_id, "the workflow of the run", "not the one it began with");
     rc = run_state_new(wf, &o.meta, &RUN_LIMITS_DEFAULT, &s, err);
     if (rc == 0) rc = verify_sealed(v, &o.head, err);
+    if (rc == 0) rc = verify_run_agents(v, &o, err);
     if (rc == 0) rc = log_fold(v, s, &o, &ok, err);
     if (rc == 0 && ok) rc = state_compare(v, s, &o, err);
     run_state_free(s);
@@ -329,6 +330,7 @@ int host_verify(struct store *s, struct vault *vault, void (*report)(void *ctx, 
     if (rc == 0) rc = verify_hooks(&v, err);
     if (rc == 0) rc = verify_credentials(&v, err);
     if (rc == 0) rc = verify_memory(&v, err);
+    if (rc == 0) rc = verify_agents(&v, err);
     if (rc == 0) rc = verify_runs(&v, runs, err);
     payload_rules_free(v.rules);
     arena_free(v.arena);

@@ -33,5 +33,11 @@ const char *verify_image_broken(struct verify *v, struct str run_id,
 MUST_CHECK int verify_hooks(struct verify *v, struct wopr_error *err);
 MUST_CHECK int verify_credentials(struct verify *v, struct wopr_error *err);
 MUST_CHECK int verify_memory(struct verify *v, struct wopr_error *err);
+/* Definitions of agents and sets of them are what they were judged as, and their digests theirs
+ * (AGT-46). */
+MUST_CHECK int verify_agents(struct verify *v, struct wopr_error *err);
+/* The set of a run is the one that its first event names. */
+MUST_CHECK int verify_run_agents(struct verify *v, const struct run_origin *o,
+                                 struct wopr_error *err);
 
 #endif

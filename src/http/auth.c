@@ -4,6 +4,7 @@
 #include "http/auth.h"
 #include "base/clock.h"
 #include "codec/jobj.h"
+#include "http/client_cert.h"
 #include "http/exchange.h"
 #include "http/intake.h"
 #include "http/issuers.h"
@@ -56,10 +57,9 @@ static void key_remember(const struct exchange *x, struct str credential,
     seen->digest = *digest;
 }
 
-int auth_check(struct exchange *x, struct wopr_error *err) {
+static int credential_check(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
     const struct http_op *op = x->pub.op;
-    if ((op->flags & OP_PUBLIC) != 0) return 0; /* AUTH-15 */
     if (x->head.authorizations == 0 && (op->flags & OP_TICKET) != 0) {
         bool found = false;
         struct str ticket = http_query(&x->pub, "ticket", &found);
@@ -83,6 +83,17 @@ int auth_check(struct exchange *x, struct wopr_error *err) {
     guess_known(s, &k.hash);
     principal_of(&k, &x->pub.who);
     return 0;
+}
+
+/* The certificate first: who has none learns nothing about keys. */
+int auth_check(struct exchange *x, struct wopr_error *err) {
+    if ((x->pub.op->flags & OP_PUBLIC) != 0) return 0; /* AUTH-15 */
+    int rc = client_cert_check(x, err);
+    struct str certificate = x->pub.who.certificate;
+    if (rc == 0) rc = credential_check(x, err);
+    if (rc != 0) return rc;
+    x->pub.who.certificate = certificate; /* the credential filled the rest */
+    return client_tenant_check(x, err);
 }
 
 int auth_scope(struct exchange *x, struct wopr_error *err) {

@@ -79,13 +79,30 @@ static struct str arrived_at(struct exchange *x, const char *scheme) {
     return arena_printf(x->pub.arena, format, scheme, name, s->listen.port);
 }
 
+static struct str public_base(const struct http_server *s) {
+    struct str url = str_c(s->cfg.public_url);
+    while (url.n > 0 && url.p[url.n - 1] == '/') url.n--;
+    return url;
+}
+
+static bool host_is_any(const char *host) {
+    struct in6_addr v6;
+    struct in_addr v4;
+    if (inet_pton(AF_INET, host, &v4) == 1) return v4.s_addr == INADDR_ANY;
+    return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_UNSPECIFIED(&v6);
+}
+
+struct str http_server_base(const struct http_server *s, struct arena *a) {
+    if (s->cfg.public_url) return public_base(s);
+    if (host_is_any(s->cfg.host)) return STR("");
+    const char *format = strchr(s->cfg.host, ':') ? "%s://[%s]:%u" : "%s://%s:%u";
+    return arena_printf(a, format, s->cfg.tls_cert_file ? "https" : "http", s->cfg.host,
+                        s->listen.port);
+}
+
 struct str http_base_url(struct http_call *c) {
     const struct http_server *s = c->server;
-    if (s->cfg.public_url) {
-        struct str url = str_c(s->cfg.public_url);
-        while (url.n > 0 && url.p[url.n - 1] == '/') url.n--;
-        return url;
-    }
+    if (s->cfg.public_url) return public_base(s);
     const char *scheme = s->cfg.tls_cert_file ? "https" : "http";
     struct str host = exchange_of(c)->head.host;
     if (!host_allowed(s, host)) return arrived_at(exchange_of(c), scheme);

@@ -62,7 +62,8 @@ int body_admit(struct exchange *x, struct wopr_error *err) {
         return x->head.body_length > HTTP_DISCARD_MAX ? body_too_large(x, err) : 0;
     }
     if (x->head.body_length > max) return body_too_large(x, err);
-    if (has_body && x->head.content_type.n > 0 && !type_is_json(x->head.content_type))
+    if (has_body && x->head.content_type.n > 0 && (x->pub.op->flags & OP_BYTES) == 0 &&
+        !type_is_json(x->head.content_type))
         return wopr_error_set(err, WOPR_E_MEDIA_TYPE, "the body must be sent as application/json");
     buf_init(&x->body.bytes, max);
     int rc = budget_take(x, (size_t)x->head.body_length, err); /* 503 costs the tenant nothing */
@@ -105,6 +106,10 @@ int body_finish(struct exchange *x, struct wopr_error *err) {
     if (max == 0) return 0;
     struct str body = buf_str(&x->body.bytes);
     rate_count(x, body.n);
+    if ((x->pub.op->flags & OP_BYTES) != 0) {
+        x->pub.body = body;
+        return 0;
+    }
     if (body.n == 0) {
         if ((x->pub.op->flags & OP_BODY_OPTIONAL) == 0)
             return wopr_error_set(err, WOPR_E_VALIDATION,

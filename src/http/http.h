@@ -27,7 +27,9 @@ enum http_op_flags {
     OP_TICKET = 8,         /* a stream ticket in the query may replace the credential */
     OP_HEAD = 16,          /* HEAD mirrors GET (HTTP-18) */
     OP_ADDRESS_LIMIT = 32, /* rate limit per client address, not per key (discovery, AUTH-12) */
-    OP_TOKEN = 64          /* with OP_PUBLIC: the path parameter {token} is the authority (AUTH-14),
+    OP_BYTES = 128,      /* the body is any bytes of any type, also none; the handler judges them */
+    OP_LONG_NAMES = 256, /* parameters of the path may have HTTP_NAME_BYTES_MAX bytes */
+    OP_TOKEN = 64        /* with OP_PUBLIC: the path parameter {token} is the authority (AUTH-14),
                               http_mount.authorize says for whom; the path is never logged */
 };
 /* One row of the operation table (D7).  pattern: "/v1/runs/{runId}:pause"; a {name} is one whole
@@ -54,8 +56,10 @@ struct principal {
     unsigned scopes;
     bool test_mode, authenticated;
     enum subject_lane lane;
-    int64_t token_ends_ms; /* > 0: by a token of an issuer, until then; else by an API key */
-    int64_t ticket_run_no; /* > 0: only this run's stream may be read */
+    struct str certificate; /* SHA-256 of the client's, where one is needed (AUTH-22), or empty;
+                             * as long as the connection */
+    int64_t token_ends_ms;  /* > 0: by a token of an issuer, until then; else by an API key */
+    int64_t ticket_run_no;  /* > 0: only this run's stream may be read */
     struct str ticket_run_id;
 };
 struct http_param {
@@ -72,7 +76,7 @@ struct http_call {
     struct http_param *query; /* decoded, in order */
     size_t query_nr;
     struct str body; /* complete; checked JSON object text when the op takes a body ("{}" when empty
-                        and optional) */
+                        and optional), any bytes with OP_BYTES */
     struct principal who;
     struct str traceparent; /* valid inbound header or empty */
     struct str tracestate;  /* the same; it means something beside a traceparent only */
@@ -251,6 +255,7 @@ struct http_config {
     const char *ops_host;                     /* second listener: /healthz /readyz /metrics */
     int32_t ops_port;                         /* -1 = off, 0 = any */
     const char *tls_cert_file, *tls_key_file; /* both or none */
+    const char *tls_clients_file;             /* with them only: AUTH-22; NULL = none are asked */
     const char *public_url;                   /* may be NULL */
     /* NULL-terminated names or name:port whose Host header may be used in URLs; NULL = none.  On a
      * loopback address its names always may. */
@@ -295,6 +300,9 @@ MUST_CHECK int
 http_server_start(struct http_server *s,
                   struct wopr_error *err); /* binds; IO with a message that names the address */
 uint16_t http_server_port(const struct http_server *s);
+/* The base of URLs that no request asks for, in a: the public URL, else the address it listens on,
+ * empty when that is every address.  Without a slash at the end. */
+struct str http_server_base(const struct http_server *s, struct arena *a);
 uint16_t http_server_ops_port(const struct http_server *s);
 /* Drain: stop accepting (readyz turns 503), close streams after their last complete frame, let
  * requests finish up to grace_ms. */

@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "codec/bytes.h"
 #include "http/chunk.h"
+#include "http/client_cert.h"
 #include "http/head.h"
 #include "http/peers.h"
 
@@ -70,6 +71,7 @@ struct intake {
     struct chunk_reader chunks;
     struct address peer;
     struct key_seen key;
+    struct client_seen client;
 };
 
 struct intakes;      /* of one loop */

@@ -131,13 +131,16 @@ static struct MHD_Daemon *daemon_start(struct http_server *s) {
     unsigned flags =
         MHD_USE_EPOLL | LOOP_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_NO_LISTEN_SOCKET;
     int patience_s = c->read_timeout_s > c->head_timeout_s ? c->read_timeout_s : c->head_timeout_s;
-    struct MHD_OptionItem extra[4];
+    struct MHD_OptionItem extra[5];
     size_t n = 0;
     if (s->listen.tls_cert) {
         flags |= MHD_USE_TLS;
         extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, s->listen.tls_cert};
         extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, s->listen.tls_key};
         extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, TLS_PRIORITIES};
+        if (s->listen.clients) /* certificates are asked for, and judged by client_cert.c */
+            extra[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0,
+                                                 s->listen.clients->authorities};
     }
     extra[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     return MHD_start_daemon(

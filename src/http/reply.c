@@ -150,6 +150,9 @@ void http_audit_of(const struct http_call *c, struct plan_audit *out) {
                                .method = c->method,
                                .path = path_shown(c),
                                .request_id = str_c(c->request_id)};
+    if (c->who.certificate.n > 0) /* AUTH-22: hexadecimal digits */
+        out->details = arena_printf(c->arena, "{\"clientCertificate\":\"" STR_FMT "\"}",
+                                    STR_ARG(c->who.certificate));
     buf_fini(&scope);
 }
 

@@ -227,7 +227,8 @@ int router_match(const struct router *r, struct str method, struct str path, str
     for (size_t i = 0; i < w.values_nr; i++) {
         struct str value = w.values[i];
         bool token = str_eq(o->names[i], STR("token"));
-        if (!token && value.n > HTTP_PARAM_BYTES_MAX) return route_unknown(err);
+        size_t max = o->op->flags & OP_LONG_NAMES ? HTTP_NAME_BYTES_MAX : HTTP_PARAM_BYTES_MAX;
+        if (!token && value.n > max) return route_unknown(err);
         if (token && value.n > HTTP_TOKEN_BYTES_MAX) value = STR(""); /* the wire layer's 404 */
         out->params[i] = (struct http_param){o->names[i], value};
     }

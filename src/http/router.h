@@ -9,6 +9,7 @@
 enum {
     HTTP_PATH_SEGMENTS_MAX = 16,
     HTTP_PARAM_BYTES_MAX = 128,  /* decoded path parameter (HTTP-5) */
+    HTTP_NAME_BYTES_MAX = 400,   /* of an operation with OP_LONG_NAMES */
     HTTP_TOKEN_BYTES_MAX = 2048, /* the parameter named "token" is not an id */
     HTTP_QUERY_MAX = 64
 };

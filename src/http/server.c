@@ -55,6 +55,7 @@ static int config_take(struct http_server *s, const struct http_config *cfg,
     c->ops_host = text_keep(a, cfg->ops_host && *cfg->ops_host ? cfg->ops_host : c->host);
     c->tls_cert_file = text_keep(a, cfg->tls_cert_file);
     c->tls_key_file = text_keep(a, cfg->tls_key_file);
+    c->tls_clients_file = text_keep(a, cfg->tls_clients_file);
     c->public_url = text_keep(a, cfg->public_url);
     c->trusted_proxies = text_keep(a, cfg->trusted_proxies);
     c->cors_origins = list_keep(a, cfg->cors_origins);
@@ -80,6 +81,9 @@ static int config_take(struct http_server *s, const struct http_config *cfg,
     if (!c->tls_cert_file != !c->tls_key_file)
         return wopr_error_set(err, WOPR_E_CONFIG,
                               "TLS needs both a certificate file and a key file");
+    if (c->tls_clients_file && !c->tls_cert_file)
+        return wopr_error_set(err, WOPR_E_CONFIG,
+                              "certificates of clients need TLS: tls-cert and tls-key");
     return 0;
 }
 
@@ -277,6 +281,7 @@ void http_server_free(struct http_server *s) {
     pthread_mutex_destroy(&s->exchanges.lock);
     mem_free(s->listen.tls_cert);
     mem_free(s->listen.tls_key);
+    client_rules_free(s->listen.clients);
     arena_free(s->arena);
     mem_free(s);
 }

@@ -25,7 +25,8 @@ enum {
 struct listeners {
     int fd, ops_fd; /* -1: closed */
     uint16_t port, ops_port;
-    char *tls_cert, *tls_key; /* PEM; NULL: plain */
+    char *tls_cert, *tls_key;     /* PEM; NULL: plain */
+    struct client_rules *clients; /* whose certificates are needed; NULL: nobody's */
 };
 /* Who is connected: counted by door.c and intake.c, in linger.c and outlet.c after the answer. */
 struct connections {

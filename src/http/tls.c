@@ -3,6 +3,7 @@
  * can name the file that is wrong.
  */
 #include "base/fs.h"
+#include "http/client_cert.h"
 #include "http/server.h"
 
 #include <gnutls/gnutls.h>
@@ -77,5 +78,7 @@ int tls_load(struct http_server *s, struct wopr_error *err) {
         return wopr_error_at(err, WOPR_E_CONFIG, "tls-key",
                              "the private key %s does not belong to the certificate %s: %s", key,
                              cert, gnutls_strerror(rc));
-    return 0;
+    if (!s->cfg.tls_clients_file) return 0;
+    rc = client_rules_load(s->cfg.tls_clients_file, &s->listen.clients, err);
+    return rc == 0 ? client_authorities_check(s->listen.clients, err) : rc;
 }

@@ -28,6 +28,10 @@ static bool effect_put(const struct node_call *call, struct node_result *out,
     return x != NULL;
 }
 
+bool agent_manifest_of(const struct node_call *call, struct agent *g) {
+    return agent_find(call->run->meta.agents, call->def->agent, call->a, g);
+}
+
 /* --- reasoning --- */
 
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
@@ -184,6 +188,7 @@ static struct str answer_action(struct str value, struct arena *a) {
 bool agent_settle(const struct node_call *call, struct node_result *out,
                   const struct agent_decision *d, struct str *settled) {
     struct str threshold = json_get(call->run->meta.configurable, "escalationThreshold");
+    struct agent g;
     struct node_prompt q = {.kind = "low-confidence", .resume_schema = d->resume_schema};
     struct node_reply r;
     double confidence = 1, least = 0;
@@ -192,6 +197,7 @@ bool agent_settle(const struct node_call *call, struct node_result *out,
         node_invalid(out, "a node that decides needs an agent");
         return false;
     }
+    if (threshold.n == 0 && agent_manifest_of(call, &g)) threshold = g.threshold; /* AGT-31 */
     if (threshold.n == 0) threshold = STR(THRESHOLD_DEFAULT);
     if (!confidence_read(call, out, d->confidence, &confidence, &is)) return false;
     bool low = is && json_double(threshold, &least) && confidence < least;

@@ -5,7 +5,12 @@
 #ifndef WOPR_NODES_AGENT_H
 #define WOPR_NODES_AGENT_H
 
+#include "domain/agent_manifest.h"
 #include "nodes/nodes.h"
+
+/* The manifest of the node's pin, as of the run's start (AGT-46).  false: it has none, or
+ * memory is short (arena_failed). */
+bool agent_manifest_of(const struct node_call *call, struct agent *g);
 
 /* AGT-20: a trace of reasoning, as much of it as the run wants.  false: no memory, out says so. */
 bool agent_reason(const struct node_call *call, struct node_result *out, struct str text);

@@ -3,13 +3,11 @@
  * author's alone: no port, which may hold what somebody else wrote, can widen them (AGT-9).
  */
 #include "codec/jobj.h"
-#include "codec/schema.h"
 #include "nodes/agent_loop.h"
 #include "nodes/mcp.h"
 
 #include <math.h>
 
-#define SCHEMA_URI      "wopr:answer"
 #define TOOL_NAME_MAX   64u
 #define TURNS_DEFAULT   16
 #define CALLS_DEFAULT   32
@@ -65,8 +63,7 @@ static bool whole_of(struct str config, const char *key, int64_t min, int64_t ma
 
 /* --- tools --- */
 
-/* What both wire styles take as the name of a function. */
-static bool name_ok(struct str s) {
+bool agent_tool_name_fits(struct str s) {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
         bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -160,10 +157,11 @@ static const char *tool_read(struct reading *x, size_t i, struct str raw, struct
           : ask.n > 0 ? ask_read(x, i, ask, t)
                       : node_read(x, i, node, t);
     if (why) return why;
-    return name_ok(t->name) ? NULL
-                            : at_tool(x, i,
-                                      ".name needs a text of 1 to 64 letters, digits, _ and -: it "
-                                      "is what the model calls the tool");
+    return agent_tool_name_fits(t->name)
+               ? NULL
+               : at_tool(x, i,
+                         ".name needs a text of 1 to 64 letters, digits, _ and -: it "
+                         "is what the model calls the tool");
 }
 
 static const char *tools_read(struct reading *x, struct str raw) {
@@ -185,6 +183,13 @@ static const char *tools_read(struct reading *x, struct str raw) {
     return NULL;
 }
 
+void agent_config_narrow(struct agent_config *c, const struct agent *g, struct arena *a) {
+    for (size_t i = 0; i < c->tools_nr; i++)
+        c->tools[i].allowed = c->tools[i].allowed && agent_allows(g, c->tools[i].shown, a);
+    if (c->schema.n == 0) c->schema = g->return_schema;
+    else c->returns = g->return_schema;
+}
+
 /* AGT-9: absent, the list of tools is the author's list of what may be called. */
 static const char *allow_read(struct reading *x, struct str raw) {
     struct json_elements l = {0};
@@ -201,25 +206,6 @@ static const char *allow_read(struct reading *x, struct str raw) {
             if (str_eq(x->c->tools[i].shown, one)) x->c->tools[i].allowed = true;
     }
     return NULL;
-}
-
-/* --- the answer --- */
-
-const char *agent_schema_wrong(struct str schema, struct str value, struct arena *a, bool *judged) {
-    struct schema_issue issue = {.reason = ""};
-    const struct schema *compiled = NULL;
-    struct wopr_error why = {0};
-    struct schema_set *set = schema_set_new(false);
-    int rc = set ? schema_set_add(set, STR(SCHEMA_URI), schema, &why) : WOPR_E_NO_MEMORY;
-    if (rc == 0) rc = schema_compile(set, STR(SCHEMA_URI), &compiled, &why);
-    *judged = rc == 0;
-    if (rc == 0 && value.n > 0) rc = schema_validate_text(compiled, value, &issue);
-    schema_set_free(set);
-    if (rc == 0) return NULL;
-    if (!*judged) return "it is no JSON Schema of 2020-12 that this host can judge by";
-    struct str text = arena_printf(a, "%s%s%s", issue.instance, issue.instance[0] ? ": " : "",
-                                   issue.reason[0] ? issue.reason : "it cannot be judged");
-    return text.p ? text.p : "it does not fit";
 }
 
 /* --- */

@@ -125,8 +125,9 @@ static bool schema_say(struct loop *l) {
     if (l->c.schema.n == 0) return true;
     text = arena_printf(l->call->a,
                         "When you have the answer, say it as one JSON value that fits this JSON "
-                        "Schema, and nothing else: " STR_FMT,
-                        STR_ARG(l->c.schema));
+                        "Schema, and nothing else: " STR_FMT "%s" STR_FMT,
+                        STR_ARG(l->c.schema), l->c.returns.n > 0 ? "\nIt fits this one, too: " : "",
+                        STR_ARG(l->c.returns));
     if (!text.p) node_no_memory(l->out);
     if (!text.p || !message_put(l, (struct ai_message){.role = AI_SYSTEM, .content = text}))
         return false;
@@ -154,12 +155,35 @@ static bool tools_offer(struct loop *l) {
 
 /* --- calls of tools --- */
 
-/* As a provider takes them back: each with an id of its own and arguments that are an object. */
+static bool id_in(const struct ai_tool_call *v, size_t n, struct str id) {
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(v[i].id, id)) return true;
+    return false;
+}
+
+/* Whether a call of this conversation, or of the n of this turn, has the id. */
+static bool id_taken(const struct loop *l, const struct ai_tool_call *v, size_t n, struct str id) {
+    for (size_t i = 0; i < l->p.messages_nr; i++)
+        if (id_in(l->p.messages[i].calls, l->p.messages[i].calls_nr, id)) return true;
+    return id_in(v, n, id);
+}
+
+static struct str id_mint(const struct loop *l, const struct ai_tool_call *v, size_t n) {
+    struct str id = arena_printf(l->call->a, "call_%u_%zu", (unsigned)l->turn, n);
+    for (unsigned i = 0; id.p && id_taken(l, v, n, id); i++) /* ends: the taken ones are finite */
+        id = arena_printf(l->call->a, "call_%u_%zu_%u", (unsigned)l->turn, n, i);
+    return id;
+}
+
+/* As a provider takes them back: each with an id of its own, a name that a tool may have, and
+ * arguments that are an object. */
 static struct ai_tool_call *calls_clean(struct loop *l, const struct ai_answer *ans) {
     struct ai_tool_call *v = ARENA_ARRAY(l->call->a, struct ai_tool_call, ans->calls_nr + 1);
     for (size_t i = 0; v && i < ans->calls_nr; i++) {
         v[i] = ans->calls[i];
-        if (v[i].id.n == 0) v[i].id = arena_printf(l->call->a, "call_%u_%zu", (unsigned)l->turn, i);
+        if (v[i].id.n == 0 || v[i].id.n > AI_NAME_MAX || id_taken(l, v, i, v[i].id))
+            v[i].id = id_mint(l, v, i);
+        if (!agent_tool_name_fits(v[i].name)) v[i].name = STR("unknown_tool");
         if (json_check(v[i].arguments, &JSON_LIMITS_DEFAULT, NULL) != 0 ||
             json_type_of(v[i].arguments) != JSON_OBJECT)
             v[i].arguments = STR("{}");
@@ -252,7 +276,9 @@ static bool answer_repair(struct loop *l, const struct ai_answer *ans, const cha
 static const char *value_wrong(struct loop *l, struct str value) {
     bool judged = true;
     if (json_check(value, &JSON_LIMITS_DEFAULT, NULL) != 0) return "it is no JSON value";
-    return agent_schema_wrong(l->c.schema, value, l->call->a, &judged);
+    const char *why = agent_schema_wrong(l->c.schema, value, l->call->a, &judged);
+    if (why || l->c.returns.n == 0) return why;
+    return agent_schema_wrong(l->c.returns, value, l->call->a, &judged);
 }
 
 /* AGT-24, AGT-30: a structured answer is a decision, and its member confidence counts. */
@@ -306,6 +332,7 @@ void agent_effects_new(const struct node_call *call, struct node_result *out) {
 
 static bool loop_open(struct loop *l) {
     struct str stream = node_arg(l->call, "expectsStreaming");
+    struct agent g;
     const char *why = agent_config_read(l->call->config, l->call->a, &l->c);
     if (!why && l->call->run->options.mock != MOCK_NONE)
         why =
@@ -314,6 +341,7 @@ static bool loop_open(struct loop *l) {
         node_invalid(l->out, why);
         return false;
     }
+    if (agent_manifest_of(l->call, &g)) agent_config_narrow(&l->c, &g, l->call->a);
     if (!ai_prompt_read_bare(l->call, l->all, &l->p, l->out)) return false;
     if (stream.n == 0) l->p.stream = true;
     l->messages_cap = l->p.messages_nr;

@@ -14,6 +14,7 @@
 #define AI_TEXT_MAX       (384u * 1024) /* bytes of a model's text, and of all its tool calls */
 #define AI_TOOL_CALLS_MAX 128u
 #define AI_NAME_MAX       128u
+#define AI_COUNT_MAX      INT32_MAX /* tokens of one answer */
 
 /* Prices in 10^-12 USD per token: a dollar per million tokens is a million of these. */
 struct ai_price {
@@ -108,7 +109,9 @@ bool ai_prompt_read_bare(const struct node_call *call, const struct ai_providers
 enum ai_finish { AI_STOP, AI_LENGTH, AI_TOOL_CALLS, AI_FILTERED };
 const char *ai_finish_name(enum ai_finish f);
 struct ai_usage {
-    bool known;
+    bool known;                      /* both, and each a number that can be believed */
+    bool wrong;                      /* one of them was no count: none is believed */
+    bool input_said, output_said;    /* they may come in parts */
     int64_t input, output;           /* input: all of it, */
     int64_t cache_read, cache_write; /* of which from, and into, a cache */
 };
@@ -133,8 +136,10 @@ struct ai_usage *ai_stream_usage(struct ai_stream *s);
 void ai_stream_whole(struct ai_stream *s); /* the answer has ended */
 void ai_stream_wrong(struct ai_stream *s, const char *code, struct str message);
 extern const struct node_stream_ops AI_OPENAI_STREAM, AI_ANTHROPIC_STREAM;
-/* The recorded form of a streamed answer.  NULL, or what is wrong with it. */
+/* The recorded form of a streamed answer.  A provider cannot say it: a body of its own that looks
+ * like it is refused (ai_stream.c), and what was not streamed is not read as one. */
 bool ai_is_recorded(struct str body);
+/* NULL, or what is wrong with it. */
 const char *ai_recorded_read(struct str body, struct arena *a, struct ai_answer *out);
 
 /* One row per wire style. */
@@ -167,8 +172,12 @@ struct str ai_cost(const struct node_call *call, const struct ai_prompt *p,
 bool ai_priced(const struct ai_prompt *p, const struct ai_answer *ans, int64_t *pico);
 /* The meta of the chunk that ends the answer. */
 struct str ai_meta(const struct node_call *call, const struct ai_answer *ans, bool restarted);
-/* The non-negative integer of a member, or 0. */
-int64_t ai_count(struct str object, const char *key);
+/* A count of tokens.  Absent or null: true, and *out is as it was.  false: it is there and no whole
+ * number from 0 to AI_COUNT_MAX. */
+bool ai_count(struct str object, const char *key, int64_t *out);
+/* Counts of an answer, or what one event of a stream says of them; what is -1 is not said.  A wrong
+ * count (ok is false) is not 0: bounds that need it then fail, they do not pass. */
+void ai_usage_take(struct ai_usage *u, bool ok, const struct ai_usage *said);
 /* Text of a JSON member, "" when it is null or absent; false: it is something else. */
 bool ai_text(struct str raw, struct arena *a, struct str *out);
 

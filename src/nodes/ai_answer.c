@@ -10,9 +10,30 @@ const char *ai_finish_name(enum ai_finish f) {
     return NAMES[f];
 }
 
-int64_t ai_count(struct str object, const char *key) {
+bool ai_count(struct str object, const char *key, int64_t *out) {
+    struct str raw = json_get(object, key);
     int64_t n = 0;
-    return json_int(json_get(object, key), &n) && n > 0 && n < INT32_MAX ? n : 0;
+    if (raw.n == 0 || json_type_of(raw) == JSON_NULL) return true;
+    if (!json_int(raw, &n) || n < 0 || n > AI_COUNT_MAX) return false;
+    *out = n;
+    return true;
+}
+
+void ai_usage_take(struct ai_usage *u, bool ok, const struct ai_usage *said) {
+    u->wrong = u->wrong || !ok || said->input > AI_COUNT_MAX ||
+               (said->input >= 0 && said->cache_read + said->cache_write > said->input);
+    /* an end that counts no input does not take back what the beginning counted */
+    if (said->input > 0 || (said->input == 0 && !u->input_said)) {
+        u->input_said = true;
+        u->input = said->input;
+        u->cache_read = said->cache_read;
+        u->cache_write = said->cache_write;
+    }
+    if (said->output >= 0) {
+        u->output_said = true;
+        u->output = said->output;
+    }
+    u->known = !u->wrong && u->input_said && u->output_said;
 }
 
 bool ai_text(struct str raw, struct arena *a, struct str *out) {

@@ -130,13 +130,16 @@ static enum ai_finish finish_of(struct str reason, size_t calls) {
     return calls > 0 ? AI_TOOL_CALLS : AI_STOP;
 }
 
+/* Of an answer, or of an event: the counts of a stream come in parts, and the later ones hold. */
 static void usage_read(struct str raw, struct ai_usage *u) {
-    if (raw.n == 0 || json_type_of(raw) != JSON_OBJECT) return;
-    u->known = true;
-    u->cache_read = ai_count(raw, "cache_read_input_tokens");
-    u->cache_write = ai_count(raw, "cache_creation_input_tokens");
-    u->input = ai_count(raw, "input_tokens") + u->cache_read + u->cache_write;
-    u->output = ai_count(raw, "output_tokens");
+    struct ai_usage said = {.input = -1, .output = -1};
+    if (raw.n == 0 || json_type_of(raw) == JSON_NULL) return;
+    bool ok = json_type_of(raw) == JSON_OBJECT && ai_count(raw, "input_tokens", &said.input) &&
+              ai_count(raw, "output_tokens", &said.output) &&
+              ai_count(raw, "cache_read_input_tokens", &said.cache_read) &&
+              ai_count(raw, "cache_creation_input_tokens", &said.cache_write);
+    if (said.input >= 0) said.input += said.cache_read + said.cache_write;
+    ai_usage_take(u, ok, &said);
 }
 
 static const char *part_read(struct str part, struct arena *a, struct buf *text,
@@ -180,20 +183,6 @@ static const char *anthropic_read(struct str body, struct arena *a, struct ai_an
 
 /* --- streams --- */
 
-/* The counts of a stream come in parts, and the later ones hold. */
-static void usage_add(struct str raw, struct ai_usage *u) {
-    struct ai_usage now = {0};
-    usage_read(raw, &now);
-    if (!now.known) return;
-    u->known = true;
-    if (now.input > 0) {
-        u->input = now.input;
-        u->cache_read = now.cache_read;
-        u->cache_write = now.cache_write;
-    }
-    if (now.output > 0) u->output = now.output;
-}
-
 static const char *block_event(struct ai_stream *s, struct str type, struct str data,
                                struct arena *a) {
     struct str block = json_get(data, "content_block"), delta = json_get(data, "delta"), kind, text,
@@ -228,9 +217,9 @@ static const char *anthropic_event(struct ai_stream *s, struct str data, struct 
                         json_string(json_get(json_get(data, "error"), "message"), a));
     } else if (str_eqc(type, "message_start")) {
         if (ai_text(json_get(m, "model"), a, &text)) ai_stream_model(s, text);
-        usage_add(json_get(m, "usage"), ai_stream_usage(s));
+        usage_read(json_get(m, "usage"), ai_stream_usage(s));
     } else if (str_eqc(type, "message_delta")) {
-        usage_add(json_get(data, "usage"), ai_stream_usage(s));
+        usage_read(json_get(data, "usage"), ai_stream_usage(s));
         if (!ai_text(json_get(json_get(data, "delta"), "stop_reason"), a, &text))
             return "stop_reason is not text";
         if (text.n > 0) ai_stream_finish(s, finish_of(text, 0));

@@ -159,8 +159,9 @@ static struct ai_answer *answer_read(const struct node_call *call, const struct 
         json_type_of(raw->body) != JSON_OBJECT)
         why = "it is no JSON object";
     if (!why)
-        why = ai_is_recorded(raw->body) ? ai_recorded_read(raw->body, call->a, ans)
-                                        : p->provider->style->read(raw->body, call->a, ans);
+        why = p->stream && ai_is_recorded(raw->body)
+                  ? ai_recorded_read(raw->body, call->a, ans)
+                  : p->provider->style->read(raw->body, call->a, ans);
     if (!why && answer_bytes(ans) > AI_TEXT_MAX) why = "it is longer than 384 KiB";
     if (!why) return ans;
     answer_invalid(call, p, why, out);

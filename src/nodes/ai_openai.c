@@ -99,12 +99,12 @@ static enum ai_finish finish_of(struct str reason, size_t calls) {
 }
 
 static void usage_read(struct str raw, struct ai_usage *u) {
-    if (raw.n == 0 || json_type_of(raw) != JSON_OBJECT) return;
-    u->known = true;
-    u->input = ai_count(raw, "prompt_tokens");
-    u->output = ai_count(raw, "completion_tokens");
-    u->cache_read = ai_count(json_get(raw, "prompt_tokens_details"), "cached_tokens");
-    if (u->cache_read > u->input) u->cache_read = u->input;
+    struct ai_usage said = {.input = -1, .output = -1};
+    if (raw.n == 0 || json_type_of(raw) == JSON_NULL) return;
+    bool ok = json_type_of(raw) == JSON_OBJECT && ai_count(raw, "prompt_tokens", &said.input) &&
+              ai_count(raw, "completion_tokens", &said.output) &&
+              ai_count(json_get(raw, "prompt_tokens_details"), "cached_tokens", &said.cache_read);
+    ai_usage_take(u, ok, &said);
 }
 
 static const char *calls_read(struct str raw, struct arena *a, struct ai_answer *out) {

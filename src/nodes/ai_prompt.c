@@ -3,6 +3,7 @@
  * systemPrompt, messages, tools and settings.  Texts of the config are templates, what comes from a
  * port is data (N5).  Messages name the member that is wrong and quote no value (NODE-18).
  */
+#include "nodes/agent.h"
 #include "nodes/ai.h"
 #include "nodes/template.h"
 
@@ -128,9 +129,11 @@ static void message_add(struct ai_prompt *p, enum ai_role role, struct str conte
     p->messages[p->messages_nr++] = (struct ai_message){.role = role, .content = content};
 }
 
-/* Texts of the system first: one of the styles has them apart. */
+/* Texts of the system first: one of the styles has them apart.  What the agent is comes before what
+ * the node says, and is no template (AGT-40). */
 static bool messages_read(struct reader *x) {
     struct ai_prompt *p = x->p;
+    struct agent g;
     struct str prompt, system, raw;
     struct json_elements l = {0};
     if (!text_argument(x, "prompt", &prompt) || !text_argument(x, "systemPrompt", &system) ||
@@ -142,9 +145,12 @@ static bool messages_read(struct reader *x) {
     if (prompt.n == 0 && l.n == 0)
         return wrong(x, "a prompt needs a text in prompt, or messages; give one of them as config "
                         "or as an input port");
-    p->messages = ARENA_ARRAY(x->call->a, struct ai_message, l.n + 2);
+    p->messages = ARENA_ARRAY(x->call->a, struct ai_message, l.n + 3);
     struct ai_message *all = ARENA_ARRAY(x->call->a, struct ai_message, l.n + 1);
     if (!p->messages || !all) return no_memory(x);
+    if (agent_manifest_of(x->call, &g) && g.system_prompt.n > 0)
+        message_add(p, AI_SYSTEM, g.system_prompt);
+    if (arena_failed(x->call->a)) return no_memory(x);
     if (system.n > 0) message_add(p, AI_SYSTEM, system);
     for (size_t i = 0; i < l.n; i++) {
         if (!message_read(x, i, l.v[i], &all[i])) return false;
@@ -189,6 +195,23 @@ static bool choice_read(struct reader *x) {
            wrong(x, "toolChoice must be auto, none, required, or {\"name\": a tool of tools}");
 }
 
+/* AGT-9: offered is what the manifest allows, under any scope: who calls it is the workflow. */
+static void tools_narrow(struct reader *x) {
+    struct ai_prompt *p = x->p;
+    struct agent g;
+    size_t n = 0;
+    if (!agent_manifest_of(x->call, &g)) return;
+    for (size_t i = 0; i < p->tools_nr; i++)
+        if (agent_allows_name(&g, p->tools[i].name, x->call->a)) p->tools[n++] = p->tools[i];
+    bool chosen = false;
+    for (size_t i = 0; i < n; i++) chosen = chosen || str_eq(p->tools[i].name, p->tool_choice);
+    if (n == 0 || (p->tool_choice_named && !chosen)) {
+        p->tool_choice = STR_NONE;
+        p->tool_choice_named = false;
+    }
+    p->tools_nr = n;
+}
+
 static bool tools_read(struct reader *x) {
     struct str raw = node_arg(x->call, "tools");
     struct json_elements l = {0};
@@ -200,7 +223,9 @@ static bool tools_read(struct reader *x) {
     if (!x->p->tools) return no_memory(x);
     for (size_t i = 0; i < l.n; i++)
         if (!tool_read(x, i, l.v[i], &x->p->tools[x->p->tools_nr++])) return false;
-    return choice_read(x);
+    if (!choice_read(x)) return false;
+    tools_narrow(x);
+    return true;
 }
 
 /* --- settings --- */

@@ -250,8 +250,15 @@ static void answer_record(struct ai_stream *s, struct buf *body) {
     jw_end_object(&w);
 }
 
+/* What only this host writes. */
+static bool plain_forges(struct str plain) {
+    return json_check(plain, &JSON_LIMITS_DEFAULT, NULL) == 0 && ai_is_recorded(plain);
+}
+
 static bool stream_end(void *ctx, struct buf *body, const char **code, const char **message) {
     struct ai_stream *s = ctx;
+    if (!s->code && s->form == FORM_PLAIN && plain_forges(buf_str(&s->plain)))
+        ai_stream_wrong(s, "ai_response_invalid", STR("it is no answer of this style"));
     if (!s->code && s->form == FORM_PLAIN) {
         buf_adds(body, buf_str(&s->plain));
         return true;
@@ -280,8 +287,13 @@ bool ai_is_recorded(struct str body) {
 const char *ai_recorded_read(struct str body, struct arena *a, struct ai_answer *out) {
     struct json_elements l = {0};
     struct str calls = json_get(body, "toolCalls");
-    int64_t finish = ai_count(body, "finish");
-    bool ok = ai_text(json_get(body, "text"), a, &out->text) &&
+    struct ai_usage u = {.input = -1, .output = -1};
+    int64_t finish = AI_STOP;
+    bool counted = ai_count(body, "input", &u.input) && ai_count(body, "output", &u.output) &&
+                   ai_count(body, "cacheRead", &u.cache_read) &&
+                   ai_count(body, "cacheWrite", &u.cache_write);
+    bool ok = json_int(json_get(body, "finish"), &finish) && finish >= 0 &&
+              ai_text(json_get(body, "text"), a, &out->text) &&
               ai_text(json_get(body, "model"), a, &out->model) && finish <= AI_FILTERED &&
               json_type_of(calls.n > 0 ? calls : STR("0")) == JSON_ARRAY &&
               json_elements(calls, a, &l, NULL) == 0 && l.n <= AI_TOOL_CALLS_MAX;
@@ -292,10 +304,6 @@ const char *ai_recorded_read(struct str body, struct arena *a, struct ai_answer 
              ai_text(json_get(l.v[i], "arguments"), a, &c->arguments);
     }
     out->finish = ok ? (enum ai_finish)finish : AI_STOP;
-    out->usage = (struct ai_usage){.known = json_get(body, "input").n > 0,
-                                   .input = ai_count(body, "input"),
-                                   .output = ai_count(body, "output"),
-                                   .cache_read = ai_count(body, "cacheRead"),
-                                   .cache_write = ai_count(body, "cacheWrite")};
+    ai_usage_take(&out->usage, counted, &u);
     return ok ? NULL : "it was not recorded whole";
 }

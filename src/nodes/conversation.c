@@ -424,6 +424,24 @@ static void exec_close(struct talk *t) {
     done(t, index - 1, STR_NONE, true, outcome);
 }
 
+bool conversation_once(const struct node_call *call, struct node_result *out, struct str prompt,
+                       struct str agent, struct str *said) {
+    struct talk t = {.call = call,
+                     .out = out,
+                     .life = LIFE_WHOLE,
+                     .turns_max = 1,
+                     .agent = agent,
+                     .prompt = prompt,
+                     .initial = prompt};
+    const struct wf_channel *ch = conversation_channel(call->run->wf, call->def);
+    if (ch) t.channel = ch->name;
+    out->continues = true;
+    exec_whole(&t);
+    if (out->outcome != NODE_OUT_DONE) return false;
+    *said = json_get(out->outputs, "outcome");
+    return true;
+}
+
 void exec_conversation(const struct node_call *call, struct node_result *out) {
     static void (*const LIVES[LIFE_NR])(struct talk * t) = {
         [LIFE_WHOLE] = exec_whole,

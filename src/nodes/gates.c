@@ -108,6 +108,27 @@ static const char *known_kind(struct str word) {
     return NULL;
 }
 
+bool interrupt_prompt(const struct node_call *call, struct node_result *out, struct str payload,
+                      struct node_prompt *q) {
+    struct str kind = json_get(payload, "kind"), key = json_get(payload, "key"),
+               ms = json_get(payload, "timeoutMs"), data = json_get(payload, "data");
+    bool texts = kind.n > 0 && json_type_of(kind) == JSON_STRING &&
+                 (key.n == 0 || json_type_of(key) == JSON_STRING);
+    *q = (struct node_prompt){.data = data.n > 0 ? data : STR("{}"),
+                              .resume_schema = json_get(payload, "resumeSchema")};
+    if (texts) q->kind = known_kind(json_string(kind, call->a));
+    if (!q->kind) {
+        node_invalid(out, KIND_WRONG);
+        return false;
+    }
+    if (key.n > 0) q->key = json_string(key, call->a);
+    if (ms.n > 0 && (!json_int(ms, &q->timeout_ms) || q->timeout_ms < 0)) {
+        node_invalid(out, "timeoutMs of an interrupt is not a whole number of milliseconds");
+        return false;
+    }
+    return true;
+}
+
 const char *interrupt_config_wrong(struct str config) {
     struct str kind = json_get(config, "kind");
     if (kind.n < 2) return NULL; /* a port may give it */

@@ -43,6 +43,8 @@ MUST_CHECK int nodes_register(struct node_registry *r, bool conformance, unsigne
 
 /* For struct wf_env: what no run could do with this config (INT-6).  NULL = nothing. */
 const char *nodes_config_wrong(struct str type_id, struct str config);
+/* The same on a host that holds no conversations (DISP-3). */
+const char *nodes_config_wrong_silent(struct str type_id, struct str config);
 
 /* The executor of a type of ours that an agent may call as a tool: it reads its call only and ends
  * at once.  NULL: it is none. */
@@ -71,11 +73,30 @@ const char *interrupt_config_wrong(struct str config);
 bool mcp_asked(const struct node_call *call);
 const char *mcp_config_wrong(struct str config);
 node_fn exec_mcp;
+/* gates.c: an InterruptPayload that somebody else made, as a question.  kind: one of those of
+ * core.interrupt.  false: out is filled (validation_error). */
+bool interrupt_prompt(const struct node_call *call, struct node_result *out, struct str payload,
+                      struct node_prompt *q);
+/* wasm.c: a type of a pack, executed in the sandbox; its registration has a wasm_type as ctx, which
+ * the registrar owns. */
+struct wasm_type {
+    const char *type_id, *digest; /* the digest of its module (sandbox_keep) */
+    uint64_t memory_max;          /* bytes that the manifest asks for; 0: none */
+    int time_ms;                  /* of one invocation, 1..600000 */
+};
+node_fn exec_wasm;
 /* conversation.c: that of core.conversationGate. */
 const char *conversation_config_wrong(struct str config);
+/* A conversation of one exchange, for a node that asks its user (DISP-7): the prompt is the first
+ * turn, of the agent.  true: *said is what came out, raw, the content of the turn that answered;
+ * false: out asks or fails. */
+bool conversation_once(const struct node_call *call, struct node_result *out, struct str prompt,
+                       struct str agent, struct str *said);
 /* orchestrate.c: those of core.orchestrator.supervisor and core.dispatch. */
 const char *supervisor_config_wrong(struct str config);
 const char *dispatch_config_wrong(struct str config);
+/* core.dispatch of a host without conversations (CONV-1): auto asks a clarification. */
+node_fn exec_dispatch_silent;
 /* agent_config.c: that of vendor.wopr.agent. */
 const char *agent_config_wrong(struct str config);
 /* a2a.c: that of core.a2a.invoke. */

@@ -5,6 +5,7 @@
  * or from the script of a conformance fixture.
  */
 #include "codec/jobj.h"
+#include "domain/interrupt.h"
 #include "nodes/agent.h"
 
 #define ORCH_TEXT_MAX (1024u * 1024)
@@ -148,12 +149,12 @@ void exec_supervisor(const struct node_call *call, struct node_result *out) {
 
 const char *dispatch_config_wrong(struct str config) { /* DISP-2, DISP-3 */
     static const struct {
-        const char *name, *words[3], *why;
+        const char *name, *words[4], *why;
     } MEMBERS[] = {
         {"askUserRouting",
-         {"\"clarification\"", "\"auto\"", NULL},
-         "askUserRouting is clarification or auto: this host offers no conversations"},
-        {"workerDispatchModel", {"\"child-run\"", NULL, NULL}, "workerDispatchModel is child-run"},
+         {"\"conversation\"", "\"clarification\"", "\"auto\"", NULL},
+         "askUserRouting is conversation, clarification or auto"},
+        {"workerDispatchModel", {"\"child-run\"", NULL}, "workerDispatchModel is child-run"},
         {"fanOutPolicy",
          {"\"sequential\"", "\"reject\"", NULL},
          "fanOutPolicy is sequential or reject"},
@@ -218,7 +219,21 @@ static void workers_run(const struct node_call *call, struct node_result *out, s
     out->outcome = NODE_OUT_CHILD;
 }
 
-/* DISP-7: without conversations a question to the user is a clarification. */
+static void user_converse(const struct node_call *call, struct node_result *out,
+                          struct str prompt) {
+    struct arena *a = call->a;
+    struct str agent = json_get(text_str(&call->run->orch.agent), "agentId"), said = STR_NONE;
+    struct jobj o;
+    agent = agent.n > 0 ? json_string(agent, a) : STR_NONE;
+    if (!conversation_once(call, out, json_string(prompt, a), agent, &said)) return;
+    struct str id = json_get(out->outputs, "conversationId");
+    jobj_begin(&o, ORCH_TEXT_MAX);
+    jw_kraw(&o.w, "answer", said.n > 0 ? said : STR("null"));
+    jw_kraw_opt(&o.w, "conversationId", id);
+    out->outputs = jobj_end(&o, a);
+    if (!out->outputs.p) node_no_memory(out);
+}
+
 static void user_ask(const struct node_call *call, struct node_result *out, struct str prompt) {
     struct node_prompt q = {.kind = "clarification"};
     struct node_reply r;
@@ -250,7 +265,17 @@ static void run_terminate(const struct node_call *call, struct node_result *out,
     if (!out->outputs.p) node_no_memory(out);
 }
 
-void exec_dispatch(const struct node_call *call, struct node_result *out) {
+/* DISP-7.  One that was asked when this host held no conversations goes on as it began. */
+static bool routes_to_conversation(const struct node_call *call, bool talks) {
+    struct str routing = json_get(call->config, "askUserRouting");
+    if (str_eqc(routing, "\"clarification\"")) return false;
+    if (str_eqc(routing, "\"conversation\"")) return true;
+    struct str key = intr_key_of(call->run, call->node, 0, call->a);
+    const struct intr_state *i = run_state_intr(call->run, key);
+    return talks && !(i && i->node == call->node && i->kind == INTR_CLARIFICATION);
+}
+
+static void dispatch(const struct node_call *call, struct node_result *out, bool talks) {
     const struct node_orch *o = &call->run->nodes[call->node].orch;
     struct str decision = text_str(&o->decision), kind = json_get(decision, "kind");
     int64_t cap;
@@ -268,9 +293,19 @@ void exec_dispatch(const struct node_call *call, struct node_result *out) {
     }
     if (str_eqc(kind, "\"next-worker\""))
         workers_run(call, out, json_get(decision, "nextWorkerIds"));
-    else if (str_eqc(kind, "\"ask-user\"")) user_ask(call, out, json_get(decision, "prompt"));
+    else if (str_eqc(kind, "\"ask-user\""))
+        (routes_to_conversation(call, talks) ? user_converse
+                                             : user_ask)(call, out, json_get(decision, "prompt"));
     else if (str_eqc(kind, "\"terminate\"")) run_terminate(call, out, decision);
     else
         node_fail(out, "unsupported_decision_kind", "the dispatcher does not know the decision",
                   false);
+}
+
+void exec_dispatch(const struct node_call *call, struct node_result *out) {
+    dispatch(call, out, true);
+}
+
+void exec_dispatch_silent(const struct node_call *call, struct node_result *out) {
+    dispatch(call, out, false);
 }

@@ -26,6 +26,13 @@ const char *nodes_config_wrong(struct str type_id, struct str config) {
     return NULL;
 }
 
+const char *nodes_config_wrong_silent(struct str type_id, struct str config) {
+    bool asks = (node_traits(type_id) & NODE_IS_DISPATCHER) != 0 &&
+                str_eqc(json_get(config, "askUserRouting"), "\"conversation\"");
+    return asks ? "askUserRouting is clarification or auto: this host holds no conversations"
+                : nodes_config_wrong(type_id, config);
+}
+
 /* Not those that look at the state of the run: entered again, an agent must see what it saw. */
 node_fn *nodes_local_tool(struct str type_id) {
     static const struct {
@@ -55,7 +62,10 @@ int nodes_register(struct node_registry *r, bool conformance, unsigned without,
     for (size_t i = 0; i < TYPES_NR; i++) {
         struct node_type t = TYPES[i];
         if ((t.flags & NODE_CONFORMANCE) != 0 && !conformance) continue;
-        if (node_traits(str_c(t.type_id)) & without) continue;
+        unsigned traits = node_traits(str_c(t.type_id));
+        if (traits & without) continue;
+        if ((without & NODE_IS_CONVERSATION) && (traits & NODE_IS_DISPATCHER))
+            t.fn = exec_dispatch_silent;
         t.ctx = ai;
         int rc = node_registry_add(r, &t, err);
         if (rc != 0) return rc;

@@ -30,14 +30,21 @@ struct audit_checkpoint {
     struct str root, signature, peaks; /* hex, base64, bytes (merkle_peaks) */
     struct str key_id;
     int64_t at_ms;
+    struct str old_signature, old_key_id; /* of the key before, while a new one takes over (AUD-7);
+                                           * empty: none */
 };
 struct audit_checkpoints {
     struct audit_checkpoint *v;
     size_t n;
 };
-/* A write.  EXISTS: there is one for this entry or a later one. */
+/* A write.  EXISTS: there is one for this entry or a later one.  told: the entry that says so, of
+ * type AUDIT_EMITTED, in the same transaction. */
+#define AUDIT_EMITTED "checkpoint.emitted"
+struct plan_audit;
 MUST_CHECK int store_audit_checkpoint_put(struct store *s, const struct audit_checkpoint *c,
-                                          struct wopr_error *err);
+                                          const struct plan_audit *told, struct wopr_error *err);
+/* Is there an entry after `seq` that is not about a checkpoint? */
+MUST_CHECK int store_audit_fresh(struct store *s, int64_t seq, bool *any, struct wopr_error *err);
 /* Those with from <= at_seq <= to, ascending, at most max. */
 MUST_CHECK int store_audit_checkpoints(struct store *s, int64_t from, int64_t to, unsigned max,
                                        struct arena *a, struct audit_checkpoints *out,

@@ -47,10 +47,10 @@ MUST_CHECK int store_holder_retire(struct store *s, int64_t holder_no, struct wo
  * what the same thread read before. */
 MUST_CHECK int store_data_version(struct store *s, int64_t *version, struct wopr_error *err);
 
-enum { /* in place of next_seq */
-    MOVED_CLAIMED = -1, /* its lease changed */
-    MOVED_GIVEN = -2,
-    MOVED_TASKS = -3 /* a task of it is ready again */
+enum {                     /* in place of next_seq */
+       MOVED_CLAIMED = -1, /* its lease changed */
+       MOVED_GIVEN = -2,
+       MOVED_TASKS = -3 /* a task of it is ready again */
 };
 struct moved_run {
     int64_t run_no, next_seq;

@@ -106,6 +106,7 @@ struct run_origin { /* what was given when the run was created, for the fold */
     int32_t child_depth;
     uint32_t child_flags;
     struct run_fork fork;
+    int64_t agents_no; /* its set of agents, 0: none.  meta.agents is empty: store_agent_set */
 };
 /* NOT_FOUND; CORRUPT when the row is damaged. */
 MUST_CHECK int store_run_origin(struct store *s, int64_t run_no, struct arena *a,

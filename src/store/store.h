@@ -13,6 +13,7 @@
  *   peers.h       other hosts on the same database
  *   keys.h        API keys, token secrets
  *   workflows.h   definitions
+ *   packs.h       the registry of packs
  *   upkeep.h      retention, checkpoints
  *   admin.h       counts, statistics, verification
  *

@@ -354,6 +354,17 @@ void vault_derive(struct vault *v, struct str label, struct sha256 *out, int64_t
     pthread_mutex_unlock(&v->mu);
 }
 
+size_t vault_derive_each(struct vault *v, struct str label, struct sha256 *out, size_t max) {
+    size_t n = 0;
+    pthread_mutex_lock(&v->mu);
+    for (size_t i = v->keys.n; i > 0 && n < max; i--) {
+        const struct data_key *k = &v->keys.v[i - 1];
+        out[n++] = hmac_sha256(str_n((const char *)k->secret.b, sizeof k->secret.b), label);
+    }
+    pthread_mutex_unlock(&v->mu);
+    return n;
+}
+
 /* --- rotation --- */
 
 int vault_rotate(struct vault *v, const struct seal_secret *next, struct wopr_error *err) {

@@ -51,6 +51,10 @@ MUST_CHECK int vault_open(struct vault *v, const struct seal_place *where,
  * made of the oldest data key, whose number goes to *key_no. */
 void vault_derive(struct vault *v, struct str label, struct sha256 *out, int64_t *key_no);
 
+/* Secrets that change with the data keys: one of each key, that of the one that seals first, then
+ * the older ones, the newest first; at most max.  Returns how many. */
+size_t vault_derive_each(struct vault *v, struct str label, struct sha256 *out, size_t max);
+
 /* Make a new data key for future values and seal all data keys with `next`; unused ones are
  * dropped. next may be the first of v's own.  STALE: another process rotates too. */
 MUST_CHECK int vault_rotate(struct vault *v, const struct seal_secret *next,

@@ -115,6 +115,23 @@ class Runs(Case):
         self.assertTrue(self.client.audit.verify(0)["chainValid"])
         self.assertRaises(wopr_client.NotFoundError, self.client.artifacts.get, self.begin("conformance-noop"), "none")
 
+    def test_agents_come_and_go(self):
+        manifest = {"agentId": "local.desk.clerk", "persona": "Clerk", "modelClass": "general", "systemPrompt": "Be kind."}
+        agents = self.client.agents
+        self.assertTrue(agents.check({"manifest": manifest})["valid"])
+        self.assertFalse(agents.check({"manifest": {**manifest, "modelClass": "chat"}})["valid"])
+        WORLD.lose("PUT /v1", 1)
+        stored = agents.put({"manifest": manifest}, if_revision=0)
+        with self.assertRaises(wopr_client.ConflictError) as caught:
+            agents.put({"manifest": {**manifest, "persona": "Other"}}, if_revision=0)
+        self.assertEqual(caught.exception.details["revision"], stored["revision"])
+        self.assertEqual(agents.get("local.desk.clerk")["definition"]["manifest"], manifest)
+        self.assertIn("local.desk.clerk", [a["agentId"] for a in agents.list_all(limit=1)])
+        self.assertIn(manifest, agents.export()["manifests"])
+        self.assertEqual(agents.of_run(self.begin("conformance-noop"))["agents"], {})
+        self.assertTrue(agents.delete("local.desk.clerk", if_revision=stored["revision"])["deleted"])
+        self.assertRaises(wopr_client.NotFoundError, agents.get, "local.desk.clerk")
+
     def test_workflows_come_and_go(self):
         ticks = self.client.workflows.get("ticks")
         mine = {**ticks, "id": "mine"}
@@ -162,7 +179,7 @@ class Runs(Case):
             if name.endswith(".py") and name != "wire.py":
                 with open(os.path.join(folder, name), encoding="utf-8") as f:
                     source += f.read()
-        aliases = {"cancelRunAlias", "resolveApprovalAlias"}
+        aliases = {"cancelRunAlias", "resolveApprovalAlias", "getPackIndex"}
         missing = [o for o in wopr_client.wire.OPERATIONS if o not in aliases and '"%s"' % o not in source]
         self.assertEqual(missing, [], "no method calls these: write it in clients/python/wopr_client/client.py")
 

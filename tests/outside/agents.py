@@ -462,6 +462,91 @@ def a_fork_at_every_event_ends_the_same(wopr, folder):
     mcp.stop()
 
 
+def manifest_put(h, name, files=None, **members):
+    manifest = {"agentId": name, "persona": "Clerk", "modelClass": "general", **members}
+    status, got = h.ask("PUT", "/v1/host/wopr/agents/" + name, {"manifest": manifest, "files": files or {}})
+    expect(status == 200, "stored: %s" % got)
+    return got
+
+
+def said_to(model, tag):
+    """The requests of one run: messages of the system, names of tools."""
+    with model.lock:
+        bodies = [body for body, _ in model.asked if tag_of(body["messages"]) == tag]
+    return [([m["content"] for m in b["messages"] if m["role"] == "system"], [t["function"]["name"] for t in b.get("tools") or []]) for b in bodies]
+
+
+def an_agent_of_the_workspace_is_as_it_was_when_its_run_started(wopr, folder):
+    """AGT-9, AGT-46: prompt and allow-list of the manifest, for forks and after a kill, too."""
+    model, mcp, name = Model(clerk), Mcp(), "vendor.acme.desk.clerk"
+    h = host(wopr, folder, model, mcp)
+    manifest_put(h, name, {"p/clerk.md": "You are the first clerk."}, systemPromptRef="p/clerk.md", toolAllowlist=["mcp:echo", "wopr.host:ask"])
+    wf = h.put_agent(CLERK, agent=name)
+    run = h.begin(wf, "pen")
+    asked(h, run)
+    for system, tools in said_to(model, "pen"):
+        expect(system == ["You are the first clerk.", "be brief"], "told first: %s" % system)
+        expect(tools == ["echo", "ask"], "narrowed: %s" % tools)
+    refused = [e["payload"] for e in h.events(run) if e["type"] == "agent.toolReturned" and "error" in e["payload"]]
+    expect([r["error"]["code"] for r in refused] == ["tool_not_allowed"], "keep is not allowed: %s" % refused)
+    manifest_put(h, name, systemPrompt="You are the second clerk.", toolAllowlist=["openwop:core.identity"])
+    h.kill()
+    h = host(wopr, folder, model, mcp, db=h.db)
+    asked(h, run)
+    h.answer(run, {"answers": {"answer": "yes"}})
+    snap = h.until(run)
+    expect(snap["status"] == "completed", "ends: %s" % snap)
+    expect(all(s[0][0] == "You are the first clerk." for s in said_to(model, "pen")), "the run keeps its agent")
+    before = len(model.asked)
+    repeated(h, h.until(h.fork(run)), snap, "an agent of the workspace")
+    expect(len(model.asked) == before, "a replay asks nobody")
+    branch = h.fork(run, "branch", 0)
+    asked(h, branch)
+    h.answer(branch, {"answers": {"answer": "yes"}})
+    h.until(branch)
+    systems = [s[0][0] for s in said_to(model, "pen")]
+    expect(len(model.asked) > before and set(systems) == {"You are the first clerk."}, "a branch goes by the set of its source: %s" % systems)
+    other = h.begin(wf, "ink")
+    h.until(other)
+    expect(said_to(model, "ink")[0] == (["You are the second clerk.", "be brief"], ["keep"]), "a new run: %s" % said_to(model, "ink")[:1])
+    h.end()
+    model.stop()
+    mcp.stop()
+
+
+def answers_fit_the_schema_of_the_agent(wopr, folder):
+    """AGT-40: handoff.returnSchemaRef of vendor.wopr.agent; the model may mend its answer."""
+    model = Model(lambda messages, tools: '{"sum": 3}' if len(messages) > 4 else '{"sum": "three"}')
+    h, name = host(wopr, folder, model), "vendor.acme.desk.adder"
+    schema = {"type": "object", "required": ["sum"], "properties": {"sum": {"type": "integer"}}}
+    manifest_put(h, name, {"r.json": json.dumps(schema)}, systemPrompt="Add.", handoff={"returnSchemaRef": "r.json"})
+    run, snap = h.finish({"prompt": "{{tag}}"}, "add", agent=name)
+    expect(out(snap).get("output") == {"sum": 3}, "mended: %s" % snap)
+    run, snap = h.finish({"prompt": "{{tag}}", "schemaRounds": 0}, "add", agent=name)
+    expect(code(snap) == "agent_output_invalid", "not mended: %s" % snap)
+    h.end()
+    model.stop()
+
+
+def a_prompt_of_an_agent_has_its_words_and_tools(wopr, folder):
+    """AGT-9 of core.ai.callPrompt: tools that the workflow calls are offered as the manifest allows."""
+    model = Model(lambda messages, tools: "done")
+    h, name = host(wopr, folder, model), "vendor.acme.desk.caller"
+    manifest_put(h, name, systemPrompt="Call.", toolAllowlist=["acme.shop:buy"])
+    tools = [{"name": "buy", "parameters": {"type": "object"}}, {"name": "sell", "parameters": {"type": "object"}}]
+    node = {"id": "n", "typeId": "core.ai.callPrompt", "name": "N", "position": {"x": 0, "y": 0}, "inputs": {}, "agent": {"agentId": name},
+            "config": {"prompt": "go", "systemPrompt": "now", "tools": tools, "toolChoice": {"name": "sell"}}}
+    wf = {"id": "caller", "name": "W", "version": "1", "nodes": [node], "edges": [], "triggers": [], "variables": [], "metadata": {}, "settings": {}}
+    expect(h.ask("PUT", "/v1/host/wopr/workflows/caller", wf)[0] == 200, "stored")
+    status, got = h.ask("POST", "/v1/runs", {"workflowId": "caller"})
+    snap = h.until(got["runId"])
+    expect(snap["status"] == "completed", "ends: %s" % snap)
+    expect(said_to(model, "go") == [(["Call.", "now"], ["buy"])], "told and offered: %s" % said_to(model, "go"))
+    expect("tool_choice" not in model.asked[0][0], "what may not be called is not chosen")
+    h.end()
+    model.stop()
+
+
 def what_is_no_agent_is_refused(wopr, folder):
     model = Model(clerk)
     h = host(wopr, folder, model)
@@ -483,7 +568,8 @@ def what_is_no_agent_is_refused(wopr, folder):
     model.stop()
 
 
-TESTS = [an_agent_calls_tools_and_asks_a_person, tools_that_are_not_allowed_are_not_called, each_bound_has_its_code, answers_are_as_the_schema_says,
+TESTS = [an_agent_calls_tools_and_asks_a_person, an_agent_of_the_workspace_is_as_it_was_when_its_run_started,
+         answers_fit_the_schema_of_the_agent, a_prompt_of_an_agent_has_its_words_and_tools, tools_that_are_not_allowed_are_not_called, each_bound_has_its_code, answers_are_as_the_schema_says,
          a_model_that_fails_is_asked_again_and_tools_are_not, a_tool_that_may_not_be_repeated_is_not, another_host_takes_over,
          text_is_read_while_it_is_said, agents_side_by_side, a_fork_at_every_event_ends_the_same, what_is_no_agent_is_refused, a_kill_at_every_event_calls_each_tool_once]
 

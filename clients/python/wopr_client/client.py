@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Iterator, List, Literal, Mapping, NamedT
 
 from . import wire
 from .errors import WaitTimeoutError, WoprError
+from .packs import Packs
 from .retry import RetryPolicy, persist
 from .stream import DataStream, OnReconnect, RunStream, StreamMessage, TicketSource, is_terminal_status
 from .transport import ApiKey, Transport
@@ -147,6 +148,49 @@ class Workflows:
     def get_version(self, workflow_id: str, revision: int, **options: Unpack[CallOptions]) -> wire.WorkflowDefinition:
         path = {"workflowId": workflow_id, "revision": str(revision)}
         return cast(wire.WorkflowDefinition, self._call("getWorkflowVersion", path=path, **options))
+
+
+class Agents:
+    """Agents of the workspace: new runs go by what is stored when they start."""
+
+    def __init__(self, transport: Transport):
+        self._call = transport.call
+
+    def get(self, agent_id: str, **options: Unpack[CallOptions]) -> wire.Agent:
+        return cast(wire.Agent, self._call("getAgent", path={"agentId": agent_id}, **options))
+
+    def list(self, *, limit: Optional[int] = None, after: Optional[str] = None, **options: Unpack[CallOptions]) -> wire.AgentList:
+        """One page, by id."""
+        return cast(wire.AgentList, self._call("listAgents", query=given(limit=limit, after=after), **options))
+
+    def list_all(self, *, limit: Optional[int] = None, **options: Unpack[CallOptions]) -> Iterator[wire.AgentSummary]:
+        def page(after: Optional[str]) -> Page:
+            got = self.list(limit=limit, after=after, **options)
+            return got["agents"], got.get("nextAfter")
+
+        return pages(page)
+
+    def check(self, definition: Mapping[str, Any], **options: Unpack[CallOptions]) -> wire.AgentCheck:
+        """Says all that is wrong or strange in ``{"manifest": ..., "files": ...}``; stores nothing."""
+        return cast(wire.AgentCheck, self._call("checkAgent", body=definition, repeatable=True, **options))
+
+    def put(self, definition: Mapping[str, Any], *, if_revision: Optional[int] = None, **options: Unpack[CallOptions]) -> wire.AgentStored:
+        """Stores ``{"manifest": ..., "files": ...}``; runs keep what they began with.  ``if_revision``: only if this one is stored now
+        (0: none); else ConflictError with ``details["revision"]``."""
+        path, query = {"agentId": definition["manifest"]["agentId"]}, given(ifRevision=if_revision)
+        return cast(wire.AgentStored, self._call("putAgent", path=path, query=query, body=definition, **options))
+
+    def delete(self, agent_id: str, *, if_revision: Optional[int] = None, **options: Unpack[CallOptions]) -> wire.AgentDeleted:
+        query = given(ifRevision=if_revision)
+        return cast(wire.AgentDeleted, self._call("deleteAgent", path={"agentId": agent_id}, query=query, **options))
+
+    def of_run(self, run_id: str, **options: Unpack[CallOptions]) -> wire.RunAgents:
+        """Those that a run was started with, and goes by."""
+        return cast(wire.RunAgents, self._call("getRunAgents", path={"runId": run_id}, **options))
+
+    def export(self, *, limit: Optional[int] = None, after: Optional[str] = None, **options: Unpack[CallOptions]) -> wire.AgentExport:
+        """Manifests as packs have them."""
+        return cast(wire.AgentExport, self._call("exportAgents", query=given(limit=limit, after=after), **options))
 
 
 class NodeTypes:
@@ -298,6 +342,11 @@ class Runs:
         """A ticket for one stream, to hand to a browser."""
         return cast(wire.StreamTicket, self._call("mintStreamTicket", path={"runId": run_id}, repeatable=True, **options))
 
+    def callbacks(self, run_id: str, *, limit: Optional[int] = None, after: Optional[int] = None) -> wire.RunCallbackList:
+        """What came of the questions that the run sent to its callback URL: one page, by sequence."""
+        return cast(wire.RunCallbackList, self._call("listRunCallbacks", path={"runId": run_id},
+                                                     query=given(limit=limit, after=after)))
+
 
 class Interrupts:
     def __init__(self, transport: Transport):
@@ -361,6 +410,7 @@ class WoprClient:
         self._transport = transport
         self.discovery = Discovery(transport)
         self.workflows = Workflows(transport)
+        self.agents = Agents(transport)
         self.node_types = NodeTypes(transport)
         self.runs = Runs(transport)
         self.interrupts = Interrupts(transport)
@@ -369,6 +419,7 @@ class WoprClient:
         self.tasks = Tasks(transport)
         self.worker_types = WorkerTypes(transport)
         self.webhooks = Webhooks(transport)
+        self.packs = Packs(transport)
 
     def worker(self, *, concurrency: int = 1, lease: float = 30.0, wait: float = 5.0, name: Optional[str] = None,
                register: bool = True, give_up: float = 300.0) -> Worker:

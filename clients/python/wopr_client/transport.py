@@ -260,7 +260,10 @@ class Transport:
         if idempotent:
             sent["Idempotency-Key"] = idempotency_key or new_idempotency_key()
         payload = None
-        if method == "POST" or body is not None:
+        if isinstance(body, bytes):
+            payload = body
+            sent["Content-Type"] = "application/gzip"
+        elif method == "POST" or body is not None:
             payload = json.dumps({} if body is None else body, separators=(",", ":"), allow_nan=False).encode("utf-8")
             sent["Content-Type"] = "application/json"
         safe = method != "POST" or idempotent or repeatable

@@ -4,6 +4,9 @@ from __future__ import annotations
 from typing import Any, Dict, List, Literal, NamedTuple, NotRequired, TypedDict, Union
 
 
+PackAgentManifest = Union[Any]
+
+
 class AgentRef(TypedDict):
     """Slim wire-shape projection of an agent's identity. Carried on `RunSnapshot.agent` (the active worker for a
     run), `RunSnapshot.runOrchestrator` (the supervisor identity for the run's lifetime), `WorkflowNode.agent`
@@ -755,6 +758,101 @@ class NodeTypeList(TypedDict):
     nextAfter: NotRequired[str]
 
 
+class AgentManifestMemoryShape(TypedDict):
+    scratchpad: NotRequired[bool]
+    conversation: NotRequired[bool]
+    longTerm: NotRequired[bool]
+
+
+class AgentManifestConfidence(TypedDict):
+    defaultThreshold: NotRequired[float]
+
+
+class AgentManifestHandoff(TypedDict):
+    taskSchemaRef: NotRequired[str]
+    returnSchemaRef: NotRequired[str]
+
+
+class AgentManifest(TypedDict):
+    """What an agent is. Of systemPrompt and systemPromptRef exactly one is there."""
+
+    agentId: str
+    persona: str
+    modelClass: Literal["reasoning", "writing", "coding", "research", "classification", "general"]
+    systemPrompt: NotRequired[str]
+    systemPromptRef: NotRequired[str]
+    toolAllowlist: NotRequired[List[str]]
+    memoryShape: NotRequired[AgentManifestMemoryShape]
+    confidence: NotRequired[AgentManifestConfidence]
+    handoff: NotRequired[AgentManifestHandoff]
+    label: NotRequired[str]
+    description: NotRequired[str]
+
+
+class AgentDefinition(TypedDict):
+    manifest: AgentManifest
+    files: NotRequired[Dict[str, str]]
+
+
+class AgentCheck(TypedDict):
+    valid: bool
+    errors: int
+    warnings: int
+    findings: List[Finding]
+    agentId: NotRequired[str]
+
+
+class AgentStored(TypedDict):
+    agentId: str
+    revision: int
+    hash: str
+    result: Literal["created", "updated", "unchanged"]
+    findings: List[Finding]
+
+
+class AgentDeleted(TypedDict):
+    agentId: str
+    deleted: bool
+
+
+class AgentSummary(TypedDict):
+    agentId: str
+    revision: int
+    hash: str
+    createdAt: str
+    updatedAt: str
+    createdBy: NotRequired[str]
+    persona: str
+    modelClass: str
+    label: NotRequired[str]
+
+
+class AgentList(TypedDict):
+    agents: List[AgentSummary]
+    nextAfter: NotRequired[str]
+
+
+class Agent(TypedDict):
+    agentId: str
+    revision: int
+    hash: str
+    createdAt: str
+    updatedAt: str
+    createdBy: NotRequired[str]
+    definition: AgentDefinition
+
+
+class RunAgents(TypedDict):
+    runId: str
+    agentSet: NotRequired[str]
+    agents: Dict[str, AgentDefinition]
+
+
+class AgentExport(TypedDict):
+    manifests: List[AgentManifest]
+    nextAfter: NotRequired[str]
+
+
 RunStatus = Literal["pending", "running", "paused", "waiting-approval", "waiting-input", "waiting-external", "completed", "failed", "cancelled"]
 
 
@@ -941,6 +1039,23 @@ class StreamTicket(TypedDict):
     ticket: str
     expiresAt: str
     eventsUrl: str
+
+
+class RunCallback(TypedDict):
+    interruptId: str
+    nodeId: str
+    sequence: int
+    state: Literal["pending", "sent", "given-up", "answered"]
+    attempts: int
+    lastStatus: NotRequired[int]
+    lastError: NotRequired[str]
+    lastAttemptAt: NotRequired[str]
+    nextAttemptAt: NotRequired[str]
+
+
+class RunCallbackList(TypedDict):
+    callbacks: List[RunCallback]
+    nextAfter: NotRequired[int]
 
 
 class WorkerTypeRequest(TypedDict):
@@ -1179,6 +1294,122 @@ class WebhookRetried(TypedDict):
     queued: int
 
 
+PackTarball = str
+
+
+class PackDeprecated(TypedDict):
+    deprecated: bool
+    reason: str
+    supersededBy: NotRequired[str]
+    deprecatedAt: str
+    deprecatedBy: str
+
+
+class PackYanked(TypedDict):
+    reason: str
+    advisoryUrl: NotRequired[str]
+    yankedAt: str
+    yankedBy: str
+
+
+class PackRelease(TypedDict):
+    tarballUrl: str
+    tarballSha256: str
+    manifestUrl: str
+    publishedAt: str
+    signed: bool
+    signingMethod: Literal["manual", "none"]
+    keyId: NotRequired[str]
+    sizeBytes: int
+    deprecation: NotRequired[PackDeprecated]
+    yanked: NotRequired[PackYanked]
+
+
+PackCatalog = TypedDict("PackCatalog", {"name": str, "description": NotRequired[str], "versions": Dict[str, PackRelease], "dist-tags": Dict[str, str], "latest": NotRequired[str]})
+
+
+class PackVersion(TypedDict):
+    """The members of pack.json, and those of PackRelease beside them."""
+
+    name: str
+    version: str
+    tarballUrl: NotRequired[str]
+    tarballSha256: str
+    publishedAt: str
+    signed: bool
+    signingMethod: NotRequired[Literal["manual", "none"]]
+    warnings: NotRequired[List[str]]
+    deprecation: NotRequired[PackDeprecated]
+    yanked: NotRequired[PackYanked]
+
+
+class PackSearch(TypedDict):
+    results: List[PackFound]
+    nextCursor: NotRequired[str]
+
+
+class PackFound(TypedDict):
+    name: str
+    description: NotRequired[str]
+
+
+class PackKey(TypedDict):
+    kid: str
+    algorithm: Literal["ed25519"]
+    publicKey: str
+    validFrom: str
+    validUntil: NotRequired[str]
+    rotatedFrom: NotRequired[str]
+    rotatedTo: NotRequired[str]
+    rotationProof: NotRequired[str]
+    revokedAt: NotRequired[str]
+
+
+class PackKeychain(TypedDict):
+    namespace: str
+    keys: List[PackKey]
+
+
+class PackKeyRotation(TypedDict):
+    kid: str
+    publicKey: str
+    validFrom: str
+    rotationProof: str
+
+
+class PackDeprecation(TypedDict):
+    reason: str
+    supersededBy: NotRequired[str]
+
+
+class PackYank(TypedDict):
+    reason: str
+    advisoryUrl: NotRequired[str]
+
+
+class PackChanged(TypedDict):
+    name: str
+    version: str
+    unpublished: NotRequired[bool]
+    deprecation: NotRequired[PackDeprecated]
+    yanked: NotRequired[PackYanked]
+
+
+class PackInstalled(TypedDict):
+    name: str
+    version: str
+    description: NotRequired[str]
+    integrity: NotRequired[str]
+    origin: NotRequired[str]
+    installedAt: NotRequired[str]
+    nodes: List[Dict[str, Any]]
+    agents: List[PackAgentManifest]
+
+
+class PackInstalledList(TypedDict):
+    packs: List[PackInstalled]
+
+
 class AuditReport(TypedDict):
     fromSeq: int
     toSeq: int
@@ -1193,6 +1424,8 @@ class AuditCheckpoint(TypedDict):
     merkleRoot: str
     signature: str
     keyId: str
+    oldSignature: NotRequired[str]
+    oldKeyId: NotRequired[str]
     ts: str
 
 
@@ -1223,6 +1456,13 @@ OPERATIONS: Dict[str, Operation] = {
     "getWorkflowVersion": Operation("GET", "/v1/host/wopr/workflows/{workflowId}/versions/{revision}", False),
     "listNodeTypes": Operation("GET", "/v1/host/wopr/nodes", False),
     "getNodeType": Operation("GET", "/v1/host/wopr/nodes/{typeId}", False),
+    "listAgents": Operation("GET", "/v1/host/wopr/agents", False),
+    "getAgent": Operation("GET", "/v1/host/wopr/agents/{agentId}", False),
+    "putAgent": Operation("PUT", "/v1/host/wopr/agents/{agentId}", False),
+    "deleteAgent": Operation("DELETE", "/v1/host/wopr/agents/{agentId}", False),
+    "checkAgent": Operation("POST", "/v1/host/wopr/agents:check", False),
+    "getRunAgents": Operation("GET", "/v1/host/wopr/runs/{runId}/agents", False),
+    "exportAgents": Operation("GET", "/v1/packs/export", False),
     "createRun": Operation("POST", "/v1/runs", True),
     "listRuns": Operation("GET", "/v1/runs", False),
     "getRun": Operation("GET", "/v1/runs/{runId}", False),
@@ -1241,6 +1481,7 @@ OPERATIONS: Dict[str, Operation] = {
     "resolveInterruptByToken": Operation("POST", "/v1/interrupts/{token}", True),
     "listInterrupts": Operation("GET", "/v1/host/wopr/interrupts", False),
     "mintStreamTicket": Operation("POST", "/v1/host/wopr/runs/{runId}/stream-ticket", False),
+    "listRunCallbacks": Operation("GET", "/v1/host/wopr/runs/{runId}/callbacks", False),
     "registerWorkerType": Operation("POST", "/v1/host/wopr/worker-types", False),
     "listWorkerTypes": Operation("GET", "/v1/host/wopr/worker-types", False),
     "removeWorkerType": Operation("POST", "/v1/host/wopr/worker-types/{typeId}:remove", False),
@@ -1258,5 +1499,18 @@ OPERATIONS: Dict[str, Operation] = {
     "getWebhook": Operation("GET", "/v1/host/wopr/webhooks/{webhookId}", False),
     "listWebhookDeadLetters": Operation("GET", "/v1/host/wopr/webhooks/{webhookId}/dead-letters", False),
     "retryWebhook": Operation("POST", "/v1/host/wopr/webhooks/{webhookId}:retry", False),
+    "listPacks": Operation("GET", "/v1/packs", False),
+    "searchPacks": Operation("GET", "/v1/packs/-/search", False),
+    "getPack": Operation("GET", "/v1/packs/{name}", False),
+    "getPackIndex": Operation("GET", "/v1/packs/{name}/index.json", False),
+    "getPackKeychain": Operation("GET", "/v1/packs/{name}/-/keychain", False),
+    "rotatePackKey": Operation("POST", "/v1/packs/{name}/-/keychain/rotate", False),
+    "getPackFile": Operation("GET", "/v1/packs/{name}/-/{file}", False),
+    "publishPack": Operation("PUT", "/v1/packs/{name}/-/{file}", False),
+    "unpublishPack": Operation("DELETE", "/v1/packs/{name}/-/{file}", False),
+    "deprecatePack": Operation("POST", "/v1/packs/{name}/-/{file}/deprecate", False),
+    "undeprecatePack": Operation("DELETE", "/v1/packs/{name}/-/{file}/deprecate", False),
+    "yankPack": Operation("POST", "/v1/packs/{name}/-/{file}/yank", False),
+    "unyankPack": Operation("DELETE", "/v1/packs/{name}/-/{file}/yank", False),
     "verifyAuditLog": Operation("GET", "/v1/audit/verify", False),
 }

@@ -4,6 +4,7 @@ import { persist } from "./retry.js";
 import { isTerminalStatus, streamRun, type MessageChunk, type RunState, type StreamMessage, type StreamMode, type StreamOptions } from "./stream.js";
 import { Transport, type CallOptions, type ClientOptions, type Query } from "./transport.js";
 import type * as wire from "./wire.js";
+import { Packs } from "./packs.js";
 import { Webhooks } from "./webhooks.js";
 import { Tasks, Worker, WorkerTypes, type Handler, type NodeHandler, type WorkerOptions } from "./worker.js";
 
@@ -86,6 +87,52 @@ class Workflows {
 
   getVersion(workflowId: string, revision: number, options?: CallOptions): Promise<wire.WorkflowDefinition> {
     return this.transport.call("getWorkflowVersion", { path: { workflowId, revision: String(revision) } }, options);
+  }
+}
+
+/** Agents of the workspace: new runs go by what is stored when they start. */
+class Agents {
+  constructor(private readonly transport: Transport) {}
+
+  get(agentId: string, options?: CallOptions): Promise<wire.Agent> {
+    return this.transport.call("getAgent", { path: { agentId } }, options);
+  }
+
+  /** One page, by id. */
+  list(query: wire.ListAgentsQuery = {}, options?: CallOptions): Promise<wire.AgentList> {
+    return this.transport.call("listAgents", { query: query as Query }, options);
+  }
+
+  listAll(query: Omit<wire.ListAgentsQuery, "after"> = {}, options?: CallOptions): AsyncGenerator<wire.AgentSummary, void, undefined> {
+    return pages(async (after) => {
+      const page = await this.list(after === undefined ? query : { ...query, after }, options);
+      return { items: page.agents, next: page.nextAfter };
+    });
+  }
+
+  /** Says all that is wrong or strange in a definition; stores nothing. */
+  check(definition: wire.AgentDefinition | wire.AnyDefinition, options?: CallOptions): Promise<wire.AgentCheck> {
+    return this.transport.call("checkAgent", { body: definition, repeatable: true }, options);
+  }
+
+  /** Stores a definition under its id; runs keep the one that they began with. */
+  put(definition: wire.AgentDefinition, query: wire.PutAgentQuery = {}, options?: CallOptions): Promise<wire.AgentStored> {
+    const path = { agentId: definition.manifest.agentId };
+    return this.transport.call("putAgent", { path, query: query as Query, body: definition }, options);
+  }
+
+  delete(agentId: string, query: wire.DeleteAgentQuery = {}, options?: CallOptions): Promise<wire.AgentDeleted> {
+    return this.transport.call("deleteAgent", { path: { agentId }, query: query as Query }, options);
+  }
+
+  /** Those that a run was started with, and goes by. */
+  ofRun(runId: string, options?: CallOptions): Promise<wire.RunAgents> {
+    return this.transport.call("getRunAgents", { path: { runId } }, options);
+  }
+
+  /** Manifests as packs have them. */
+  export(query: wire.ExportAgentsQuery = {}, options?: CallOptions): Promise<wire.AgentExport> {
+    return this.transport.call("exportAgents", { query: query as Query }, options);
   }
 }
 
@@ -239,6 +286,10 @@ class Runs {
   streamTicket(runId: string, options?: CallOptions): Promise<wire.StreamTicket> {
     return this.transport.call("mintStreamTicket", { path: { runId }, repeatable: true }, options);
   }
+  /** What came of the questions that the run sent to its callback URL: one page, by sequence. */
+  callbacks(runId: string, query: wire.ListRunCallbacksQuery = {}, options?: CallOptions): Promise<wire.RunCallbackList> {
+    return this.transport.call("listRunCallbacks", { path: { runId }, query: query as Query }, options);
+  }
 }
 
 class Interrupts {
@@ -293,6 +344,7 @@ class Audit {
 export class WoprClient {
   readonly discovery: Discovery;
   readonly workflows: Workflows;
+  readonly agents: Agents;
   readonly nodeTypes: NodeTypes;
   readonly runs: Runs;
   readonly interrupts: Interrupts;
@@ -301,12 +353,14 @@ export class WoprClient {
   readonly tasks: Tasks;
   readonly workerTypes: WorkerTypes;
   readonly webhooks: Webhooks;
+  readonly packs: Packs;
   private readonly transport: Transport;
 
   constructor(options: ClientOptions) {
     const transport = (this.transport = new Transport(options));
     this.discovery = new Discovery(transport);
     this.workflows = new Workflows(transport);
+    this.agents = new Agents(transport);
     this.nodeTypes = new NodeTypes(transport);
     this.runs = new Runs(transport);
     this.interrupts = new Interrupts(transport);
@@ -315,6 +369,7 @@ export class WoprClient {
     this.tasks = new Tasks(transport);
     this.workerTypes = new WorkerTypes(transport);
     this.webhooks = new Webhooks(transport);
+    this.packs = new Packs(transport);
   }
 
   /** A worker that executes nodes of these types in this program; `run()` begins. */

@@ -150,19 +150,19 @@ export class Transport {
   }
 
   /** Sends the head and the body; the answer is what fetch gives, whatever its status. */
-  async send(operation: OperationId, url: string, headers: Record<string, string>, body: string | undefined,
+  async send(operation: OperationId, url: string, headers: Record<string, string>, body: string | Uint8Array | undefined,
              deadline: Deadline, withKey = true): Promise<Response> {
     const all: Record<string, string> = { ...this.options.headers, ...headers };
     const { apiKey } = this.options;
     if (withKey && apiKey !== undefined) all["authorization"] = `Bearer ${typeof apiKey === "string" ? apiKey : await apiKey()}`;
-    if (body !== undefined) all["content-type"] = "application/json";
+    if (body !== undefined) all["content-type"] = typeof body === "string" ? "application/json" : "application/gzip";
     const init: RequestInit = { method: operations[operation].method, headers: all, redirect: "error", cache: "no-store",
                                 signal: deadline.controller.signal };
-    if (body !== undefined) init.body = body;
+    if (body !== undefined) init.body = body as BodyInit;
     return this.doFetch(url, init);
   }
 
-  private async attempt<T>(operation: OperationId, url: string, headers: Record<string, string>, body: string | undefined,
+  private async attempt<T>(operation: OperationId, url: string, headers: Record<string, string>, body: string | Uint8Array | undefined,
                            timeoutMs: number, signal: AbortSignal | undefined): Promise<T> {
     const deadline = new Deadline(signal);
     deadline.set(timeoutMs);
@@ -189,7 +189,8 @@ export class Transport {
     const url = this.url(operation, exchange.path, exchange.query);
     const headers: Record<string, string> = { accept: "application/json", ...exchange.headers };
     if (idempotent) headers["idempotency-key"] = options.idempotencyKey ?? newIdempotencyKey();
-    const body = method === "POST" || exchange.body !== undefined ? JSON.stringify(exchange.body ?? {}) : undefined;
+    const given = exchange.body;
+    const body = given instanceof Uint8Array ? given : method === "POST" || given !== undefined ? JSON.stringify(given ?? {}) : undefined;
     const safe = method !== "POST" || idempotent || exchange.repeatable === true;
     const timeoutMs = (options.timeoutMs ?? this.timeoutMs) + (exchange.heldMs ?? 0);
     for (let attempt = 0; ; attempt++) {

@@ -1,5 +1,13 @@
 // The wire of a host: its types and its operations.  Made by tools/clients.py from api/host; do not edit.
 /**
+ * Manifest entry for an agent shipped inside a `pack.json`'s `agents[]` array. Carries everything a host needs
+ * to instantiate the agent without reading the rest of the pack tarball — only `systemPromptRef` and the two
+ * `*SchemaRef` fields under `handoff` reference external tarball files. See RFC 0003 + `node-packs.md`
+ * §`agents[]` extension.
+ */
+export type PackAgentManifest = unknown;
+
+/**
  * Slim wire-shape projection of an agent's identity. Carried on `RunSnapshot.agent` (the active worker for a
  * run), `RunSnapshot.runOrchestrator` (the supervisor identity for the run's lifetime), `WorkflowNode.agent`
  * (compile-time pinning), and the `agent.*` event family's payload `agentId` field. Distinct from
@@ -1150,6 +1158,111 @@ export interface NodeTypeList {
   nextAfter?: string;
 }
 
+/** What an agent is. Of systemPrompt and systemPromptRef exactly one is there. */
+export interface AgentManifest {
+  /**
+   * A tier (core, vendor, community, private or local) and at least two more parts, with dots between. An id of
+   * the tier local must exist when a run starts that is pinned to it.
+   */
+  agentId: string;
+  persona: string;
+  modelClass: "reasoning" | "writing" | "coding" | "research" | "classification" | "general";
+  systemPrompt?: string;
+  /** Name of a file of the definition. */
+  systemPromptRef?: string;
+  /** Tools that it may call: openwop:<tool>, mcp:<tool> or <vendor>.<host>:<tool>. Absent: none. */
+  toolAllowlist?: string[];
+  memoryShape?: {
+    scratchpad?: boolean;
+    conversation?: boolean;
+    longTerm?: boolean;
+  };
+  confidence?: {
+    defaultThreshold?: number;
+  };
+  handoff?: {
+    /** Name of a file: the JSON Schema that inputs of a node fit. */
+    taskSchemaRef?: string;
+    /** Name of a file: the JSON Schema that outputs of a node fit; of vendor.wopr.agent, its answer. */
+    returnSchemaRef?: string;
+  };
+  label?: string;
+  description?: string;
+}
+
+export interface AgentDefinition {
+  manifest: AgentManifest;
+  /** Texts of the files that the manifest names. */
+  files?: Record<string, string>;
+}
+
+export interface AgentCheck {
+  /** true: no errors. */
+  valid: boolean;
+  errors: number;
+  warnings: number;
+  findings: Finding[];
+  agentId?: string;
+}
+
+export interface AgentStored {
+  agentId: string;
+  /** Grows with each change; none is given twice. */
+  revision: number;
+  /** SHA-256 of the canonical form of the definition. */
+  hash: string;
+  result: "created" | "updated" | "unchanged";
+  findings: Finding[];
+}
+
+export interface AgentDeleted {
+  agentId: string;
+  deleted: boolean;
+}
+
+export interface AgentSummary {
+  agentId: string;
+  revision: number;
+  hash: string;
+  createdAt: string;
+  updatedAt: string;
+  /** Id of the key that stored it last. */
+  createdBy?: string;
+  persona: string;
+  modelClass: string;
+  label?: string;
+}
+
+export interface AgentList {
+  agents: AgentSummary[];
+  /** There are further ones: pass this as after. */
+  nextAfter?: string;
+}
+
+export interface Agent {
+  agentId: string;
+  revision: number;
+  hash: string;
+  createdAt: string;
+  updatedAt: string;
+  createdBy?: string;
+  definition: AgentDefinition;
+}
+
+export interface RunAgents {
+  runId: string;
+  /** Digest of the set, as run.started has it; absent: there are none. */
+  agentSet?: string;
+  /** Definitions by id. */
+  agents: Record<string, AgentDefinition>;
+}
+
+export interface AgentExport {
+  manifests: AgentManifest[];
+  /** There are further ones: pass this as after. */
+  nextAfter?: string;
+}
+
 export type RunStatus = "pending" | "running" | "paused" | "waiting-approval" | "waiting-input" | "waiting-external" | "completed" | "failed" | "cancelled";
 
 export type ForkMode = "replay" | "branch";
@@ -1341,6 +1454,25 @@ export interface StreamTicket {
   ticket: string;
   expiresAt: string;
   eventsUrl: string;
+}
+
+export interface RunCallback {
+  interruptId: string;
+  nodeId: string;
+  /** Of the event that asked. */
+  sequence: number;
+  /** answered: before it could be sent. */
+  state: "pending" | "sent" | "given-up" | "answered";
+  attempts: number;
+  lastStatus?: number;
+  lastError?: string;
+  lastAttemptAt?: string;
+  nextAttemptAt?: string;
+}
+
+export interface RunCallbackList {
+  callbacks: RunCallback[];
+  nextAfter?: number;
 }
 
 export interface WorkerTypeRequest {
@@ -1610,6 +1742,132 @@ export interface WebhookRetried {
   queued: number;
 }
 
+/** A gzip'd tar with pack.json at its root, at most 10 MiB. */
+export type PackTarball = string;
+
+export interface PackDeprecated {
+  deprecated: boolean;
+  reason: string;
+  supersededBy?: string;
+  deprecatedAt: string;
+  /** Id of the key. */
+  deprecatedBy: string;
+}
+
+export interface PackYanked {
+  reason: string;
+  advisoryUrl?: string;
+  yankedAt: string;
+  /** Id of the key. */
+  yankedBy: string;
+}
+
+export interface PackRelease {
+  tarballUrl: string;
+  tarballSha256: string;
+  manifestUrl: string;
+  publishedAt: string;
+  /** A key of the namespace vouched for it when it was published. */
+  signed: boolean;
+  signingMethod: "manual" | "none";
+  keyId?: string;
+  sizeBytes: number;
+  deprecation?: PackDeprecated;
+  yanked?: PackYanked;
+}
+
+export interface PackCatalog {
+  name: string;
+  description?: string;
+  versions: Record<string, PackRelease>;
+  "dist-tags": Record<string, string>;
+  /** The highest that is neither a prerelease nor yanked; absent: there is none. */
+  latest?: string;
+}
+
+/** The members of pack.json, and those of PackRelease beside them. */
+export interface PackVersion {
+  name: string;
+  version: string;
+  tarballUrl?: string;
+  tarballSha256: string;
+  publishedAt: string;
+  signed: boolean;
+  signingMethod?: "manual" | "none";
+  warnings?: string[];
+  deprecation?: PackDeprecated;
+  yanked?: PackYanked;
+}
+
+export interface PackSearch {
+  results: PackFound[];
+  nextCursor?: string;
+}
+
+export interface PackFound {
+  name: string;
+  description?: string;
+}
+
+export interface PackKey {
+  kid: string;
+  algorithm: "ed25519";
+  /** base64 of the SubjectPublicKeyInfo. */
+  publicKey: string;
+  validFrom: string;
+  validUntil?: string;
+  rotatedFrom?: string;
+  rotatedTo?: string;
+  rotationProof?: string;
+  revokedAt?: string;
+}
+
+export interface PackKeychain {
+  namespace: string;
+  keys: PackKey[];
+}
+
+export interface PackKeyRotation {
+  kid: string;
+  publicKey: string;
+  validFrom: string;
+  /** base64 of the old key's signature over kid, publicKey and validFrom, joined. */
+  rotationProof: string;
+}
+
+export interface PackDeprecation {
+  reason: string;
+  supersededBy?: string;
+}
+
+export interface PackYank {
+  reason: string;
+  advisoryUrl?: string;
+}
+
+export interface PackChanged {
+  name: string;
+  version: string;
+  unpublished?: boolean;
+  deprecation?: PackDeprecated;
+  yanked?: PackYanked;
+}
+
+export interface PackInstalled {
+  name: string;
+  version: string;
+  description?: string;
+  integrity?: string;
+  origin?: string;
+  installedAt?: string;
+  nodes: Record<string, unknown>[];
+  agents: PackAgentManifest[];
+}
+
+export interface PackInstalledList {
+  packs: PackInstalled[];
+}
+
 export interface AuditReport {
   fromSeq: number;
   toSeq: number;
@@ -1627,6 +1885,9 @@ export interface AuditCheckpoint {
   /** Ed25519 over the ASCII bytes of merkleRoot, base64. */
   signature: string;
   keyId: string;
+  /** Of the key before, while a new one takes over. */
+  oldSignature?: string;
+  oldKeyId?: string;
   ts: string;
 }
 
@@ -1671,6 +1932,40 @@ export interface ListNodeTypesQuery {
   /** Entries per page. */
   limit?: number;
   /** Types of workers after this id: nextAfter of the page before. */
+  after?: string;
+}
+
+/** Query parameters of `listAgents`. */
+export interface ListAgentsQuery {
+  /** Entries per page. */
+  limit?: number;
+  /** Agents after this id: nextAfter of the page before. */
+  after?: string;
+}
+
+/** Query parameters of `putAgent`. */
+export interface PutAgentQuery {
+  /**
+   * Only if this is the revision that is stored now, 0: only if none is; else 409 with details.revision. A
+   * definition that is stored already is no conflict.
+   */
+  ifRevision?: number;
+}
+
+/** Query parameters of `deleteAgent`. */
+export interface DeleteAgentQuery {
+  /**
+   * Only if this is the revision that is stored now, 0: only if none is; else 409 with details.revision. A
+   * definition that is stored already is no conflict.
+   */
+  ifRevision?: number;
+}
+
+/** Query parameters of `exportAgents`. */
+export interface ExportAgentsQuery {
+  /** Entries per page. */
+  limit?: number;
+  /** Agents after this id: nextAfter of the page before. */
   after?: string;
 }
 
@@ -1726,6 +2021,14 @@ export interface ListInterruptsQuery {
   cursor?: string;
 }
 
+/** Query parameters of `listRunCallbacks`. */
+export interface ListRunCallbacksQuery {
+  /** Entries per page. */
+  limit?: number;
+  /** nextAfter of the page before. */
+  after?: number;
+}
+
 /** Query parameters of `listWorkerTypes`. */
 export interface ListWorkerTypesQuery {
   /** Entries per page. */
@@ -1768,6 +2071,16 @@ export interface ListWebhookDeadLettersQuery {
   below?: number;
 }
 
+/** Query parameters of `searchPacks`. */
+export interface SearchPacksQuery {
+  /** Words; a pack has all of them. Absent or empty: any pack. */
+  q?: string;
+  /** Entries per page. */
+  limit?: number;
+  /** nextCursor of the page before. */
+  cursor?: string;
+}
+
 /** Query parameters of `verifyAuditLog`. */
 export interface VerifyAuditLogQuery {
   /** First entry; without it, 0. */
@@ -1793,6 +2106,13 @@ export const operations = {
   getWorkflowVersion: { method: "GET", path: "/v1/host/wopr/workflows/{workflowId}/versions/{revision}", idempotent: false },
   listNodeTypes: { method: "GET", path: "/v1/host/wopr/nodes", idempotent: false },
   getNodeType: { method: "GET", path: "/v1/host/wopr/nodes/{typeId}", idempotent: false },
+  listAgents: { method: "GET", path: "/v1/host/wopr/agents", idempotent: false },
+  getAgent: { method: "GET", path: "/v1/host/wopr/agents/{agentId}", idempotent: false },
+  putAgent: { method: "PUT", path: "/v1/host/wopr/agents/{agentId}", idempotent: false },
+  deleteAgent: { method: "DELETE", path: "/v1/host/wopr/agents/{agentId}", idempotent: false },
+  checkAgent: { method: "POST", path: "/v1/host/wopr/agents:check", idempotent: false },
+  getRunAgents: { method: "GET", path: "/v1/host/wopr/runs/{runId}/agents", idempotent: false },
+  exportAgents: { method: "GET", path: "/v1/packs/export", idempotent: false },
   createRun: { method: "POST", path: "/v1/runs", idempotent: true },
   listRuns: { method: "GET", path: "/v1/runs", idempotent: false },
   getRun: { method: "GET", path: "/v1/runs/{runId}", idempotent: false },
@@ -1811,6 +2131,7 @@ export const operations = {
   resolveInterruptByToken: { method: "POST", path: "/v1/interrupts/{token}", idempotent: true },
   listInterrupts: { method: "GET", path: "/v1/host/wopr/interrupts", idempotent: false },
   mintStreamTicket: { method: "POST", path: "/v1/host/wopr/runs/{runId}/stream-ticket", idempotent: false },
+  listRunCallbacks: { method: "GET", path: "/v1/host/wopr/runs/{runId}/callbacks", idempotent: false },
   registerWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types", idempotent: false },
   listWorkerTypes: { method: "GET", path: "/v1/host/wopr/worker-types", idempotent: false },
   removeWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types/{typeId}:remove", idempotent: false },
@@ -1828,6 +2149,19 @@ export const operations = {
   getWebhook: { method: "GET", path: "/v1/host/wopr/webhooks/{webhookId}", idempotent: false },
   listWebhookDeadLetters: { method: "GET", path: "/v1/host/wopr/webhooks/{webhookId}/dead-letters", idempotent: false },
   retryWebhook: { method: "POST", path: "/v1/host/wopr/webhooks/{webhookId}:retry", idempotent: false },
+  listPacks: { method: "GET", path: "/v1/packs", idempotent: false },
+  searchPacks: { method: "GET", path: "/v1/packs/-/search", idempotent: false },
+  getPack: { method: "GET", path: "/v1/packs/{name}", idempotent: false },
+  getPackIndex: { method: "GET", path: "/v1/packs/{name}/index.json", idempotent: false },
+  getPackKeychain: { method: "GET", path: "/v1/packs/{name}/-/keychain", idempotent: false },
+  rotatePackKey: { method: "POST", path: "/v1/packs/{name}/-/keychain/rotate", idempotent: false },
+  getPackFile: { method: "GET", path: "/v1/packs/{name}/-/{file}", idempotent: false },
+  publishPack: { method: "PUT", path: "/v1/packs/{name}/-/{file}", idempotent: false },
+  unpublishPack: { method: "DELETE", path: "/v1/packs/{name}/-/{file}", idempotent: false },
+  deprecatePack: { method: "POST", path: "/v1/packs/{name}/-/{file}/deprecate", idempotent: false },
+  undeprecatePack: { method: "DELETE", path: "/v1/packs/{name}/-/{file}/deprecate", idempotent: false },
+  yankPack: { method: "POST", path: "/v1/packs/{name}/-/{file}/yank", idempotent: false },
+  unyankPack: { method: "DELETE", path: "/v1/packs/{name}/-/{file}/yank", idempotent: false },
   verifyAuditLog: { method: "GET", path: "/v1/audit/verify", idempotent: false },
 } as const;
 

@@ -19,7 +19,7 @@ struct batch { /* one transaction */
     int64_t now_ms;
     int64_t runs, runs_open, events; /* counter deltas */
     struct usages usages;
-    bool hooks, hook_moved; /* there are webhooks; one of them may want what was written */
+    bool hooks, hook_moved; /* there are webhooks; one, or a callback, wants what was written */
     struct wopr_error *err;
 };
 
@@ -200,6 +200,9 @@ static int origin_insert(struct batch *b, const struct plan *p) {
     const struct run_row_new *n = p->create;
     const struct run_meta *m = &n->meta;
     struct query q;
+    int64_t set_no;
+    int rc = agent_set_hold(b->c, m, &set_no, b->err);
+    if (rc != 0) return rc;
     query_begin(&q, b->c, SQL_ORIGIN_INSERT);
     bind_int(&q, p->run_no);
     bind_text(&q, m->workspace);
@@ -218,6 +221,8 @@ static int origin_insert(struct batch *b, const struct plan *p) {
     bind_int(&q, n->child_depth);
     bind_int(&q, n->child_flags);
     bind_int(&q, m->sealed);
+    bind_int(&q, n->callback_answers);
+    bind_int_opt(&q, set_no, 0);
     return query_run(&q, b->err);
 }
 
@@ -290,7 +295,8 @@ static int rows_put(struct batch *b, const struct plan *p) {
                                  .now_ms = b->now_ms,
                                  .err = b->err,
                                  .usages = &b->usages,
-                                 .tenant = tenant};
+                                 .tenant = tenant,
+                                 .called = &b->hook_moved};
     int rc = 0;
 #define ROWS_PUT(rows, one, type, texts)                                                           \
     for (size_t i = 0; rc == 0 && i < p->rows##_nr; i++) rc = one##_put(&w, &p->rows[i]);

@@ -114,12 +114,14 @@ static int checkpoint_read(struct query *q, struct arena *a, void *row, struct w
                                                                 .signature = col_str(q, 3, a),
                                                                 .peaks = col_str(q, 4, a),
                                                                 .key_id = col_str(q, 5, a),
-                                                                .at_ms = col_int(q, 6)};
+                                                                .at_ms = col_int(q, 6),
+                                                                .old_signature = col_str(q, 7, a),
+                                                                .old_key_id = col_str(q, 8, a)};
     return 0;
 }
 
 int store_audit_checkpoint_put(struct store *s, const struct audit_checkpoint *c,
-                               struct wopr_error *err) {
+                               const struct plan_audit *told, struct wopr_error *err) {
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
     struct query q;
@@ -131,10 +133,24 @@ int store_audit_checkpoint_put(struct store *s, const struct audit_checkpoint *c
     bind_bytes(&q, c->peaks.p, c->peaks.n);
     bind_text(&q, c->key_id);
     bind_int(&q, c->at_ms);
+    bind_opt(&q, c->old_signature);
+    bind_opt(&q, c->old_key_id);
     rc = query_run(&q, err);
     if (rc == 0 && sqlite3_changes64(s->writer->db) == 0)
         rc = wopr_error_set(err, WOPR_E_EXISTS, "there is a checkpoint for these entries");
+    if (rc == 0) rc = entry_insert(s->writer, told, err);
     return write_end(s, rc, err);
+}
+
+int store_audit_fresh(struct store *s, int64_t seq, bool *any, struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_AUDIT_FRESH, err);
+    if (rc != 0) return rc;
+    bind_int(&q, seq);
+    rc = query_step(&q, err);
+    query_end(&q);
+    if (rc >= 0) *any = rc == 1;
+    return rc < 0 ? rc : 0;
 }
 
 int store_audit_checkpoints(struct store *s, int64_t from, int64_t to, unsigned max,

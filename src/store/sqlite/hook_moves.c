@@ -176,7 +176,7 @@ int store_hook_floor(struct store *s, struct str tenant, bool test_mode, int64_t
 }
 
 /* ------------------------------------------------------------------------------ marks */
-static int fence_check(struct conn *c, int64_t epoch, struct wopr_error *err) {
+int hook_fence_check(struct conn *c, int64_t epoch, struct wopr_error *err) {
     struct query q;
     query_begin(&q, c, SQL_HOOK_LEASE);
     int rc = query_step(&q, err);
@@ -278,7 +278,7 @@ int store_hook_marks(struct store *s, int64_t epoch, struct hook_mark *marks, si
                      struct wopr_error *err) {
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
-    rc = fence_check(s->writer, epoch, err);
+    rc = hook_fence_check(s->writer, epoch, err);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         marks[i].stopped = marks[i].gone = false;
         rc = mark_state(s->writer, &marks[i], err);

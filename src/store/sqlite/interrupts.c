@@ -17,7 +17,8 @@ static int interrupt_open(const struct row_writer *w, const struct plan_interrup
     bind_int(&q, i->requested_ms);
     bind_int_opt(&q, i->timeout_at_ms, 0);
     bind_int(&q, i->requested_seq);
-    return query_run(&q, w->err);
+    int rc = query_run(&q, w->err);
+    return rc == 0 ? callback_put(w, i->interrupt_id) : rc;
 }
 
 /* STORE-10.  The run's sequence was compared before, so only a damaged file can close twice. */

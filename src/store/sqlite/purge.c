@@ -104,6 +104,7 @@ static int lineage_wake(struct slice *s, const char *source, size_t n) {
 struct source { /* id of the run that a fork was cut from */
     char id[RUN_ID_MAX];
     size_t n;
+    int64_t agents_no; /* set of agents of the fork itself */
 };
 
 static struct source source_read(struct query *q, int col) {
@@ -119,7 +120,10 @@ static int source_of(struct slice *s, int64_t run_no, struct source *out) {
     query_begin(&q, s->c, SQL_LINEAGE_SOURCE);
     bind_int(&q, run_no);
     int rc = query_step(&q, s->err);
-    if (rc == 1) *out = source_read(&q, 0);
+    if (rc == 1) {
+        *out = source_read(&q, 0);
+        out->agents_no = col_int(&q, 1);
+    }
     query_end(&q);
     return rc < 0 ? rc : 0;
 }
@@ -149,6 +153,7 @@ static int run_forget(struct slice *s, const struct ended *r) {
     if (rc == 0) rc = run_statement(s->c, SQL_LINEAGE_PUT, r->run_no, s->err);
     if (rc == 0)
         rc = purge_from(s->c, RUN_ROWS, sizeof RUN_ROWS / sizeof *RUN_ROWS, r->run_no, s->err);
+    if (rc == 0) rc = agent_set_release(s->c, up.agents_no, s->err);
     if (rc == 0 && up.n > 0) rc = lineage_wake(s, up.id, up.n);
     s->rows_left--;
     s->runs++;
@@ -202,9 +207,12 @@ static int purge_events(struct slice *s, struct ended *r) {
 /* Only the run's row and what its forks show or read are left. */
 static int burial_rest(struct slice *s, const struct ended *r) {
     if (r->keep == 0 && !r->in_use) return run_forget(s, r);
+    struct source up = {.n = 0};
     int rc =
         purge_from(s->c, STATE_ROWS, sizeof STATE_ROWS / sizeof *STATE_ROWS, r->run_no, s->err);
+    if (rc == 0) rc = source_of(s, r->run_no, &up);
     if (rc == 0) rc = run_statement(s->c, SQL_BURIAL_BARE, r->run_no, s->err);
+    if (rc == 0) rc = agent_set_release(s->c, up.agents_no, s->err);
     return rc == 0 ? run_statement(s->c, SQL_BURIAL_WAIT, r->run_no, s->err) : rc;
 }
 

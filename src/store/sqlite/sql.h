@@ -25,7 +25,7 @@ enum {
     STORE_WAL_LONG_PAGES = 3 * 4096,   /* or for more, if that restarts the WAL */
     STORE_WAL_MUST_PAGES = 8 * 4096,   /* none was made: store_apply makes one itself */
     STORE_WAL_KEEP_BYTES = 64 << 20,   /* journal_size_limit */
-    STORE_READER_CACHE_KB = 4096, /* taken as it is needed */
+    STORE_READER_CACHE_KB = 4096,      /* taken as it is needed */
     STORE_WRITER_CACHE_KB = 16384,
     STORE_HOLDER_MAX = 256,  /* bytes of a holder's name */
     STORE_MOVES_KEPT = 4096, /* rows of peer_moves; a host further behind examines all runs */
@@ -206,6 +206,7 @@ struct row_writer { /* inside a plan's transaction */
     struct wopr_error *err;
     struct usages *usages; /* of the transaction; NULL: no row of the plan counts */
     struct str tenant;
+    bool *called; /* set when a callback is to be sent; or NULL */
 };
 #define ROW_PUT(rows, one, type, texts)                                                            \
     MUST_CHECK int one##_put(const struct row_writer *w, const type *row);
@@ -233,6 +234,11 @@ MUST_CHECK int hooks_any(struct conn *c, bool *any, struct wopr_error *err);
 /* After the events of p: the row by which subscriptions find them.  *moved: there is one. */
 MUST_CHECK int hook_move_put(struct conn *c, const struct plan *p, int64_t now_ms, bool *moved,
                              struct wopr_error *err);
+/* Inside a write: FENCED, another host delivers. */
+MUST_CHECK int hook_fence_check(struct conn *c, int64_t epoch, struct wopr_error *err);
+/* --- callbacks.c --- */
+/* After a new interrupt: its callback, if the run has a URL for it. */
+MUST_CHECK int callback_put(const struct row_writer *w, struct str interrupt_id);
 /* --- seals.c --- */
 MUST_CHECK int sealed_end(const struct row_writer *w, const struct plan *p);
 /* --- purge.c --- */
@@ -291,6 +297,13 @@ MUST_CHECK int children_read(struct conn *c, struct str parent_run_id, bool open
                              struct arena *a, struct child_row_list *out, struct wopr_error *err);
 MUST_CHECK int children_shown_read(struct conn *c, struct str parent_run_id, struct arena *a,
                                    struct child_row_list *out, bool *more, struct wopr_error *err);
+
+/* --- agents.c --- */
+/* The set of a run that is about to be created, stored once; 0: it has none. */
+MUST_CHECK int agent_set_hold(struct conn *c, const struct run_meta *m, int64_t *set_no,
+                              struct wopr_error *err);
+/* A run that held it is gone, or holds it no more; with the last one the set goes. */
+MUST_CHECK int agent_set_release(struct conn *c, int64_t set_no, struct wopr_error *err);
 
 /* --- runs.c --- */
 #define HEAD_COLUMNS_NR 13

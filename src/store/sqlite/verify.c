@@ -182,9 +182,11 @@ static int walk_facts(const struct walk *w) {
     static const struct {
         enum stmt_id id;
         const char *what;
-    } FACTS[] = {{SQL_VERIFY_TASKS, "tasks"},    {SQL_VERIFY_LINEAGES, "lineage"},
-                 {SQL_VERIFY_HOOKS, "webhooks"}, {SQL_VERIFY_CREDENTIALS, "credentials"},
-                 {SQL_VERIFY_MEMORY, "memory"},  {SQL_VERIFY_MEMORY_USAGE, "memory"}};
+    } FACTS[] = {{SQL_VERIFY_TASKS, "tasks"},       {SQL_VERIFY_LINEAGES, "lineage"},
+                 {SQL_VERIFY_HOOKS, "webhooks"},    {SQL_VERIFY_CREDENTIALS, "credentials"},
+                 {SQL_VERIFY_MEMORY, "memory"},     {SQL_VERIFY_MEMORY_USAGE, "memory"},
+                 {SQL_VERIFY_AGENT_SETS, "agents"}, {SQL_VERIFY_AGENT_USAGE, "agents"},
+                 {SQL_VERIFY_PACKS, "packs"}};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof FACTS / sizeof *FACTS; i++) {
         struct query q;

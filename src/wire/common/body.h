@@ -12,6 +12,7 @@
 
 /* bodyMax of an operation. */
 #define WIRE_BODY_SMALL      (64u * 1024) /* control bodies: cancel, :pause, :resume, ticket */
+#define WIRE_BODY_PACK       (10u * 1024 * 1024) /* tarballs (PACK-23) */
 #define WIRE_BODY_CONFIGURED SIZE_MAX     /* replaced by the setting */
 
 #define WIRE_ANY ((enum json_type)(JSON_OBJECT + 1)) /* a value of any type, raw */

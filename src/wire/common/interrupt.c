@@ -48,26 +48,29 @@ int wire_interrupt_current(struct store *s, const struct run_view *view, struct 
     return 0;
 }
 
-/* External events always have a token, other kinds only when callbacks are enabled; only callers
- * who may respond see it. */
-static bool token_due(const struct http_call *c, const struct interrupt_row *row) {
-    if ((c->who.scopes & SCOPE_APPROVALS_RESPOND) == 0) return false;
-    return wire_of(c)->interrupt_callbacks || str_eqc(row->kind, intr_kind_name(INTR_EXTERNAL));
+/* External events always have a token, other kinds only when callbacks are enabled; only those who
+ * may respond see it. */
+static bool token_due(const struct wire *w, const struct interrupt_row *row) {
+    return w->interrupt_callbacks || str_eqc(row->kind, intr_kind_name(INTR_EXTERNAL));
+}
+
+int wire_interrupt_seen(struct wire *w, const struct interrupt_row *row, bool may_respond,
+                        struct arena *a, struct wire_interrupt *out, struct wopr_error *err) {
+    struct wire_interrupt shown = wire_interrupt_of_row(row);
+    bool allowed = false;
+    int rc = 0;
+    if (may_respond && token_due(w, row)) rc = wire_token_allowed(w, row, a, &allowed, err);
+    if (rc == 0 && allowed) rc = wire_token_mint(w, row, clock_wall_ms(), a, &shown.token, err);
+    if (rc == 0) *out = shown;
+    return rc;
 }
 
 int wire_interrupt_for(struct http_call *c, const struct interrupt_row *row,
                        struct wire_interrupt *out, struct wopr_error *err) {
-    struct wire *w = wire_of(c);
-    struct wire_interrupt shown = wire_interrupt_of_row(row);
-    bool allowed = false;
-    int rc = 0;
-    if (token_due(c, row)) rc = wire_token_allowed(w, row, c->arena, &allowed, err);
-    if (rc == 0 && allowed)
-        rc = wire_token_mint(w, row, clock_wall_ms(), c->arena, &shown.token, err);
-    if (rc != 0) return rc;
-    shown.base_url = http_base_url(c);
-    *out = shown;
-    return 0;
+    bool may_respond = (c->who.scopes & SCOPE_APPROVALS_RESPOND) != 0;
+    int rc = wire_interrupt_seen(wire_of(c), row, may_respond, c->arena, out, err);
+    if (rc == 0) out->base_url = http_base_url(c);
+    return rc;
 }
 
 int wire_interrupt_open(const struct interrupt_row *row, struct wopr_error *err) {

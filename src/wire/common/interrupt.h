@@ -23,6 +23,10 @@ bool wire_interrupt_of_state(const struct run_state *s, struct wire_interrupt *o
 MUST_CHECK int wire_interrupt_current(struct store *s, const struct run_view *view, struct arena *a,
                                       struct interrupt_row *out, bool *found,
                                       struct wopr_error *err);
+/* The part of row that somebody may see who may respond or not; without base_url. */
+MUST_CHECK int wire_interrupt_seen(struct wire *w, const struct interrupt_row *row,
+                                   bool may_respond, struct arena *a, struct wire_interrupt *out,
+                                   struct wopr_error *err);
 /* The part of row that the caller of c may see: a token only if the caller may respond and one is
  * due (INT-13, RUN-12). */
 MUST_CHECK int wire_interrupt_for(struct http_call *c, const struct interrupt_row *row,

@@ -35,7 +35,8 @@ static bool authority_valid(struct str s) {
         host = str_n(s.p, (size_t)(colon - s.p));
         port = str_n(colon + 1, s.n - host.n - 1);
     }
-    return host.n > 0 && (port.n == 0 || (str_u64(port, &number) && number <= UINT16_MAX));
+    return host.n > 0 &&
+           (port.n == 0 || (str_u64(port, &number) && number > 0 && number <= UINT16_MAX));
 }
 
 bool wire_callback_url_valid(struct str url) {

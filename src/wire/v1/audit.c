@@ -19,6 +19,8 @@ static void checkpoint_render(struct jw *w, const struct audit_checkpoint *c) {
     jw_kstr(w, "merkleRoot", c->root);
     jw_kstr(w, "signature", c->signature);
     jw_kstr(w, "keyId", c->key_id);
+    jw_kstr_opt(w, "oldSignature", c->old_signature); /* AUD-7 */
+    jw_kstr_opt(w, "oldKeyId", c->old_key_id);
     v1_time_member(w, "ts", c->at_ms);
     jw_end_object(w);
 }

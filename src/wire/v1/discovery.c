@@ -3,6 +3,9 @@
  * document is built once, in v1_new.  It advertises only what this build does: a row is added
  * together with its feature.
  */
+#include "domain/agent_manifest.h"
+#include "packs/judge.h"
+#include "store/agents.h"
 #include "wire/v1/wire_int.h"
 
 enum { DISCOVERY_MAX = 1024 * 1024, ACK_TIMEOUT_S = 10, LAYER2_SECONDS = 14 * 86400 };
@@ -155,6 +158,7 @@ static void put_interrupts(const struct v1_config *c, struct jw *w) {
     jw_end_array(w);
     jw_kbool(w, "signedCallbackTokens", !c->interrupt_auth_required);
     jw_kint(w, "externalEventRetentionSeconds", c->external_event_retention_s);
+    jw_kbool(w, "callbackDelivery", c->hooks != NULL); /* RUN-1 */
     jw_end_object(w);
 }
 
@@ -330,15 +334,29 @@ static void put_audit_log(const struct v1_config *c, struct jw *w) {
     jw_end_object(w);
 }
 
+/* AUTH-22: docs/security.md has the mapping. */
+static void put_mtls(struct jw *w) {
+    static const char *const BY[] = {
+        "san-dns", "san-uri", "san-email", "common-name", "fingerprint-sha256", NULL};
+    jw_key(w, "mtls");
+    jw_object(w);
+    jw_kbool(w, "requiredWithBearer", true);
+    jw_key(w, "tenantMapping");
+    string_list(w, BY);
+    jw_kstrz(w, "failure", "401");
+    jw_end_object(w);
+}
+
 /* CAP-42, AUD-10, section 15: each profile only when it is configured. */
 static void put_auth(const struct v1_config *c, struct jw *w) {
     struct http_issuer_shown is;
-    const char *profiles[5];
+    const char *profiles[6];
     size_t n = 0;
     if (c->audit) profiles[n++] = "openwop-audit-log-integrity";
     if (c->audit) profiles[n++] = "openwop-auth-api-key-rotation"; /* its entries are audited */
     if (first_issuer(c, false, &is)) profiles[n++] = "openwop-auth-oauth2-client-credentials";
     if (first_issuer(c, true, &is)) profiles[n++] = "openwop-auth-oidc-user-bearer";
+    if (c->client_certificates) profiles[n++] = "openwop-auth-mtls"; /* AUTH-22 */
     profiles[n] = NULL;
     jw_object(w);
     jw_key(w, "profiles");
@@ -347,9 +365,12 @@ static void put_auth(const struct v1_config *c, struct jw *w) {
     put_oidc(c, w);
     if (c->audit) put_rotation(w);
     if (c->audit) put_audit_log(c, w);
+    if (c->client_certificates) put_mtls(w);
     jw_end_object(w);
 }
-static bool has_auth(const struct v1_config *c) { return c->audit != NULL || c->issuers != NULL; }
+static bool has_auth(const struct v1_config *c) {
+    return c->audit != NULL || c->issuers != NULL || c->client_certificates;
+}
 
 static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_object(w);
@@ -364,6 +385,19 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_kbool(w, "supported", true);
     jw_kstrz(w, "path", "/v1/host/wopr/tasks:claim");
     jw_end_object(w);
+    jw_key(w, "packs"); /* docs/packs.md */
+    jw_object(w);
+    jw_kstrz(w, "registry", "/v1/packs");
+    jw_kstrz(w, "signingMethod", "manual");
+    jw_kint(w, "tarballBytesMax", (int64_t)PACK_TARBALL_BYTES_MAX);
+    jw_end_object(w);
+    jw_key(w, "agentManifests"); /* docs/agents.md */
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_kstrz(w, "path", "/v1/host/wopr/agents");
+    jw_kint(w, "maxAgents", AGENTS_MAX);
+    jw_kint(w, "maxDefinitionBytes", AGENT_DEFINITION_MAX);
+    jw_end_object(w);
     jw_key(w, "limits");
     jw_object(w);
     jw_kint(w, "maxRunDurationSec", c->max_run_duration_sec);
@@ -373,8 +407,9 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_end_object(w);
 }
 
-/* AGT-11..13: what agents do here is real wherever they decide; reasoning and tools are told by the
- * fixtures of conformance only, until a node type asks a model for them. */
+/* AGT-11..13: what agents do here is real wherever they decide.  Reasoning and calls of tools come
+ * from models (vendor.wopr.agent), so without a provider only the fixtures of conformance have
+ * them. */
 static void put_agents(const struct v1_config *c, struct jw *w) {
     jw_object(w);
     jw_kbool(w, "supported", true);
@@ -390,8 +425,13 @@ static void put_agents(const struct v1_config *c, struct jw *w) {
     }
     jw_kbool(w, "orchestrator", true);
     jw_kbool(w, "dispatch", true);
-    jw_kbool(w, "reasoningEvents", c->conformance);
-    jw_kbool(w, "toolEvents", c->conformance);
+    bool models = c->limits.ai_providers && c->limits.ai_providers[0];
+    if (c->model_classes) {
+        jw_key(w, "modelClasses");
+        string_list(w, c->model_classes);
+    }
+    jw_kbool(w, "reasoningEvents", models || c->conformance);
+    jw_kbool(w, "toolEvents", models || c->conformance);
     jw_kbool(w, "handoffEvents", true);
     jw_kbool(w, "decisionEvents", true);
     jw_end_object(w);
@@ -413,15 +453,14 @@ static void put_orchestrator(const struct v1_config *c, struct jw *w) { /* ORCH-
 
 static void put_dispatch(const struct v1_config *c, struct jw *w) { /* DISP-1 */
     static const char *const MODELS[] = {"child-run", NULL};
-    static const char *const ROUTINGS[] = {"clarification", "auto", NULL};
-    (void)c;
+    static const char *const ROUTINGS[] = {"conversation", "clarification", "auto", NULL};
     jw_object(w);
     jw_kbool(w, "supported", true);
     jw_key(w, "models");
     string_list(w, MODELS);
     jw_kbool(w, "fanOutSupported", true);
     jw_key(w, "askUserRoutings");
-    string_list(w, ROUTINGS);
+    string_list(w, ROUTINGS + !c->conversations);
     jw_end_object(w);
 }
 

@@ -56,6 +56,17 @@ int v1_interrupt_show(struct http_call *c, struct run_view *view, struct wopr_er
     return rc != 0 ? rc : v1_interrupt_render(&shown, c->arena, &view->interrupt, err);
 }
 
+/* The event that is sent with it has the question's data. */
+int v1_question_render(struct v1 *v, const struct interrupt_row *row, bool answers, struct str base,
+                       struct arena *a, struct str *out, struct wopr_error *err) {
+    struct wire_interrupt shown;
+    int rc = wire_interrupt_seen(&v->shared, row, answers, a, &shown, err);
+    if (rc != 0) return rc;
+    shown.base_url = base;
+    shown.data = STR_NONE;
+    return v1_interrupt_render(&shown, a, out, err);
+}
+
 /* --- GET /v1/host/wopr/interrupts --- */
 
 static int cursor_read(const struct http_call *c, struct interrupt_filter *f,

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/jobj.h"
+#include "hooks/hooks.h"
 #include "wire/common/url.h"
 #include "wire/common/view.h"
 #include "wire/v1/wire_int.h"
@@ -70,15 +71,32 @@ static int dedup_read(struct http_call *c, struct str scope_id, bool *enforce,
     return 0;
 }
 
-static int members_check(const struct v1_create_run_request *b, struct wopr_error *err) {
+/* RUN-1, HOOK-16: refused here rather than accepted and never reached. */
+static int callback_check(const struct http_call *c, struct str url, struct wopr_error *err) {
+    struct wopr_error why = {0};
+    const struct hooks *h = v1_of(c)->cfg.hooks;
+    if (!wire_callback_url_valid(url))
+        return wire_field_error(err, "callbackUrl", "uri",
+                                "callbackUrl must be an absolute http or https URI");
+    if (!h)
+        return wire_field_error(err, "callbackUrl", "unavailable",
+                                "this host sends nothing out: callbackUrl needs --egress and"
+                                " --webhooks");
+    int rc = hooks_call_check(h, url, &why);
+    if (rc != WOPR_E_VALIDATION)
+        return rc == 0 ? 0 : wopr_error_set(err, rc, "callbackUrl: %s", why.message);
+    const char *text = arena_cstr(c->arena, str_c(why.message));
+    return wire_field_error(err, "callbackUrl", "refused",
+                            text ? text : "callbackUrl names an address that is not reached");
+}
+
+static int members_check(const struct http_call *c, const struct v1_create_run_request *b,
+                         struct wopr_error *err) {
     if (b->workflow_id.n == 0)
         return wire_field_error(err, "workflowId", "required", "workflowId is required");
     if (b->scope_id.p && (b->scope_id.n == 0 || utf8_count(b->scope_id) > V1_SCOPE_ID_CHARS))
         return wire_field_error(err, "scopeId", "length", "scopeId must have 1 to 256 characters");
-    if (b->callback_url.p && !wire_callback_url_valid(b->callback_url))
-        return wire_field_error(err, "callbackUrl", "uri",
-                                "callbackUrl must be an absolute http or https URI");
-    return 0;
+    return b->callback_url.p ? callback_check(c, b->callback_url, err) : 0;
 }
 
 /* AUTH-10, D19: compared with the key's tenant, never used instead of it. */
@@ -126,11 +144,13 @@ static int command_fill(struct http_call *c, const struct v1_create_run_request 
     if (rc != 0) return rc;
     cmd->create.scope_id = b->scope_id;
     cmd->create.callback_url = b->callback_url;
+    cmd->create.callback_answers = (c->who.scopes & SCOPE_APPROVALS_RESPOND) != 0;
     wc->base_url = http_base_url(c);
     return 0;
 }
 
-/* Here: WOPR_E_TOO_BIG, and nothing has happened, when the definition would have to be compiled. */
+/* Here: WOPR_E_TOO_BIG, and nothing has happened, when the definition would have to be compiled or
+ * a callback URL be judged. */
 static int create_run(struct http_call *c, bool here) {
     struct wopr_error err = {0};
     struct v1_create_run_request body = {0};
@@ -139,8 +159,9 @@ static int create_run(struct http_call *c, bool here) {
     int rc = wire_cmd_new(c, ENGINE_CREATE, &V1_SPELLING, &wc, &err);
     if (rc == 0) rc = force_read(c, &wc->cmd, &err); /* gates before validation (HTTP-11) */
     if (rc == 0) rc = wire_body_parse(c->body, &V1_CREATE_RUN_REQUEST, c->arena, &body, &err);
+    if (rc == 0 && here && body.callback_url.p) return WOPR_E_TOO_BIG; /* its check may block */
     if (rc == 0) rc = tenant_check(c, body.tenant_id, &err);
-    if (rc == 0) rc = members_check(&body, &err);
+    if (rc == 0) rc = members_check(c, &body, &err);
     if (rc == 0) rc = dedup_read(c, body.scope_id, &wc->cmd.create.dedup_enforce, &err);
     if (rc == 0) rc = workflow_find(c, body.workflow_id, here, &wf, &err);
     if (rc == WOPR_E_TOO_BIG && here) return rc;

@@ -2,6 +2,7 @@
  * v1.c: makes and frees the adapter.
  */
 #include "base/mem.h"
+#include "packs/registry.h"
 #include "wire/common/interrupt_token.h"
 #include "wire/v1/wire_int.h"
 
@@ -18,7 +19,9 @@ static const char CORS_EXPOSE[] =
     "traceparent, WWW-Authenticate, X-Request-Id, Allow";
 static const char CORS_ALLOW[] =
     "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, OpenWOP-Version, X-Dedup, "
-    "X-Force-Engine-Version, traceparent, tracestate, If-None-Match";
+    "X-Force-Engine-Version, X-Pack-Sha256, X-Pack-Signing-Method, X-Pack-Signature, "
+    "X-Pack-Public-Key, "
+    "traceparent, tracestate, If-None-Match";
 
 static int table_build(struct v1 *v, struct wopr_error *err) {
     size_t n;
@@ -58,7 +61,11 @@ int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *j
         wopr_error_set(err, rc, "no memory for the wire adapter");
         goto fail;
     }
-    *v = (struct v1){.arena = arena, .cfg = *cfg, .journal = journal};
+    *v = (struct v1){.arena = arena, .cfg = *cfg, .journal = journal, .registry = registry_new()};
+    if (!v->registry) {
+        wopr_error_set(err, rc, "no memory for the wire adapter");
+        goto fail;
+    }
     v->shared = (struct wire){.engine = engine,
                               .store = journal ? journal_store(journal) : NULL,
                               .limits = cfg->limits,
@@ -80,12 +87,15 @@ int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *j
     *out = v;
     return 0;
 fail:
+    if (v) registry_free(v->registry);
     arena_free(arena);
     return rc;
 }
 
 void v1_free(struct v1 *v) {
-    if (v) arena_free(v->arena);
+    if (!v) return;
+    registry_free(v->registry);
+    arena_free(v->arena);
 }
 
 void v1_workflow_stats(const struct v1 *v, uint64_t out[WORKFLOW_EVENTS_NR]) {

@@ -31,6 +31,7 @@ struct v1_config {
     const char *const *mcp_urls;  /* MCP servers that nodes may use, NULL-terminated; NULL: none */
     const char *ai_policy_code; /* of a denial by a policy of AI providers; NULL: there are none */
     bool secrets;               /* runs may use stored credentials (CAP-19) */
+    bool client_certificates;   /* are needed beside credentials (AUTH-22) */
     struct hooks *hooks;        /* NULL = webhooks are off */
     int64_t webhooks_max;       /* of a tenant */
     const struct audit *audit;  /* NULL = no audit log is kept */
@@ -41,6 +42,8 @@ struct v1_config {
     bool memory;                        /* a node type here uses long-term memory */
     int64_t memory_entry_max;           /* bytes of the content of an entry */
     int64_t debug_bundle_max;           /* bytes of one; 0 = none are given */
+    const char *const *model_classes;   /* of AgentRef, that providers here were named for (AGT-13),
+                                         * NULL-terminated; NULL: none are advertised */
     const char *const
         *fixtures; /* advertised fixture ids: seeded and executable here (CAP-23, FIX-3) */
 };
@@ -52,6 +55,14 @@ void v1_free(struct v1 *v);
 /* For http_server_new: the operation table and the spelling of major 1; lives as long as v.  Mount
  * it first: it also answers "/", "/.well-known/openwop" and paths under no prefix. */
 const struct http_mount *v1_mount(const struct v1 *v);
+
+/* The visible part of an open question for the callback URL of its run (RUN-1), a JSON object in a.
+ * answers: whoever named that URL may have a token, where one is due (INT-13, RUN-12).  base: of
+ * URLs, or empty.  NO_MEMORY, and what the store returns. */
+struct interrupt_row;
+MUST_CHECK int v1_question_render(struct v1 *v, const struct interrupt_row *row, bool answers,
+                                  struct str base, struct arena *a, struct str *out,
+                                  struct wopr_error *err);
 
 /* What became of workflows that were put, deleted and checked over the wire; from any thread. */
 enum v1_workflow_event {

@@ -35,6 +35,7 @@ struct v1 {
     struct arena *arena; /* everything below lives in it */
     struct v1_config cfg;
     struct journal *journal;
+    struct registry *registry; /* of packs; owned */
     struct http_mount wire;
     struct str discovery, discovery_etag, capabilities_etag; /* etags with their quotes */
     struct str openapi, openapi_etag;
@@ -142,11 +143,32 @@ struct v1_findings {
 MUST_CHECK int v1_definition_check(struct http_call *c, struct str text, struct v1_findings *out,
                                    struct wopr_error *err);
 void v1_findings_free(struct v1_findings *f);
-int v1_findings_refuse(struct v1_findings *f, struct wopr_error *err); /* VALIDATION with fields */
+/* VALIDATION with fields.  check: the path that tells all of them. */
+int v1_findings_refuse(struct v1_findings *f, const char *check, struct wopr_error *err);
+/* Around a checker that adds its findings, a lint_fn with a struct v1_findings.  end: rc, or
+ * NO_MEMORY; unless it is 0, f has been freed. */
+void v1_findings_begin(struct v1_findings *f);
+void v1_finding_add(void *ctx, const struct lint_finding *f);
+MUST_CHECK int v1_findings_end(struct v1_findings *f, int rc, struct wopr_error *err);
+
+/* --- agents.c --- */
+struct agent_judgement;
+/* All there is to say of the definition of an agent; end it with v1_findings_free.  NO_MEMORY. */
+MUST_CHECK int v1_agent_check(struct http_call *c, struct str text, struct v1_findings *out,
+                              struct agent_judgement *sum, struct wopr_error *err);
 
 /* --- discovery.c, openapi.c --- */
 MUST_CHECK int v1_discovery_build(struct v1 *v, struct wopr_error *err);
 MUST_CHECK int v1_openapi_build(struct v1 *v, struct wopr_error *err);
+/* --- packs.c --- */
+struct pack_release;
+void v1_pack_time(struct jw *w, const char *key, int64_t ms);
+/* The {name} of a path.  PACK_NAME. */
+MUST_CHECK int v1_pack_name(struct http_call *c, struct str *name, struct wopr_error *err);
+/* The version of a {file} that is a tarball.  PACK_VERSION. */
+MUST_CHECK int v1_pack_tarball_of(struct http_call *c, struct str *version, struct wopr_error *err);
+int v1_pack_version_reply(struct http_call *c, int status, const struct pack_release *r);
+int v1_pack_keychain_reply(struct http_call *c, struct str name);
 struct v1_force_range {
     int32_t min, max;
 };

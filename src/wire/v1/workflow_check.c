@@ -61,12 +61,30 @@ static bool workflow_there(void *ctx, struct str id) {
 
 /* --- findings --- */
 
-static void finding_add(void *ctx, const struct lint_finding *f) {
+void v1_finding_add(void *ctx, const struct lint_finding *f) {
     struct v1_findings *all = ctx;
     lint_finding_render(f, &all->w);
     if (!f->error || all->refusal.b.failed) return;
     if (all->fields++ >= FIELDS_MAX || all->refusal.b.len + FIELD_ROOM > WOPR_DETAILS_SIZE) return;
     fields_add(&all->refusal.w, str_c(f->pointer), f->text);
+}
+
+void v1_findings_begin(struct v1_findings *out) {
+    *out = (struct v1_findings){0};
+    buf_init(&out->text, FINDINGS_MAX);
+    jw_init(&out->w, &out->text);
+    jw_array(&out->w);
+    jobj_begin(&out->refusal, WOPR_DETAILS_SIZE);
+    fields_begin(&out->refusal.w);
+}
+
+int v1_findings_end(struct v1_findings *out, int rc, struct wopr_error *err) {
+    jw_end_array(&out->w);
+    fields_end(&out->refusal.w);
+    if (rc == 0 && buf_failed(&out->text))
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the findings");
+    if (rc != 0) v1_findings_free(out);
+    return rc;
 }
 
 int v1_definition_check(struct http_call *c, struct str text, struct v1_findings *out,
@@ -79,19 +97,9 @@ int v1_definition_check(struct http_call *c, struct str text, struct v1_findings
     env.knows_type = type_there;
     env.ctx = &k;
     if (id.n < ID_MEMBER_MAX) k.own_id = json_string(id, c->arena);
-    *out = (struct v1_findings){0};
-    buf_init(&out->text, FINDINGS_MAX);
-    jw_init(&out->w, &out->text);
-    jw_array(&out->w);
-    jobj_begin(&out->refusal, WOPR_DETAILS_SIZE);
-    fields_begin(&out->refusal.w);
-    int rc = workflow_check(text, &env, &types, finding_add, out, &out->sum, err);
-    jw_end_array(&out->w);
-    fields_end(&out->refusal.w);
-    if (rc == 0 && buf_failed(&out->text))
-        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the findings");
-    if (rc != 0) v1_findings_free(out);
-    return rc;
+    v1_findings_begin(out);
+    int rc = workflow_check(text, &env, &types, v1_finding_add, out, &out->sum, err);
+    return v1_findings_end(out, rc, err);
 }
 
 void v1_findings_free(struct v1_findings *f) {
@@ -101,11 +109,10 @@ void v1_findings_free(struct v1_findings *f) {
     jobj_drop(&f->refusal);
 }
 
-int v1_findings_refuse(struct v1_findings *f, struct wopr_error *err) {
+int v1_findings_refuse(struct v1_findings *f, const char *check, struct wopr_error *err) {
     int rc = wopr_error_set(err, WOPR_E_VALIDATION,
-                            "the definition has %u error(s); POST it to "
-                            "/v1/host/wopr/workflows:check for all findings",
-                            f->sum.errors);
+                            "the definition has %u error(s); POST it to %s for all findings",
+                            f->sum.errors, check);
     jw_kint(&f->refusal.w, "errors", f->sum.errors);
     jw_kint(&f->refusal.w, "warnings", f->sum.warnings);
     jobj_details(&f->refusal, err);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #define ANSWER_MAX (2u * 1024 * 1024)
+#define CHECK_PATH "/v1/host/wopr/workflows:check"
 
 struct edit { /* in the call's arena */
     struct http_call *call;
@@ -122,7 +123,8 @@ static int put_judge(struct edit *e, struct wopr_error *err) {
             wire_int_param(c, "ifRevision", 0, INT64_MAX, WORKFLOW_ANY, &e->terms.if_revision, err);
     if (rc == 0) rc = v1_definition_check(c, c->body, &f, err);
     if (rc != 0) return rc;
-    if (f.sum.wf == NULL || (f.sum.errors > 0 && !force)) rc = v1_findings_refuse(&f, err);
+    if (f.sum.wf == NULL || (f.sum.errors > 0 && !force))
+        rc = v1_findings_refuse(&f, CHECK_PATH, err);
     else if (!str_eq(f.sum.wf->id, e->row.workflow_id))
         rc = wire_field_error(err, "id", "mismatch",
                               "the id of the definition is not that of the path");

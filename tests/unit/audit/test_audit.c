@@ -147,16 +147,101 @@ Test(audit, a_checkpoint_signs_the_tree_of_all_entries_before_it /* AUD-4 AUD-5 
     struct audit_checkpoints l = checkpoints();
     cr_assert_geq(l.n, 1u);
     struct audit_checkpoint *last = &l.v[l.n - 1];
-    cr_expect_eq(last->at_seq, 4);
+    cr_expect_eq(last->at_seq, last_seq() - 1, "all but the entry about itself");
+    cr_expect_eq(last_seq() + 1, 5 + (int64_t)l.n);
     struct audit_report r = check(0, -1);
     cr_expect(r.valid);
     cr_expect_eq(r.checkpoints.n, l.n);
-    cr_expect_eq(r.to, 4);
+    cr_expect_eq(r.to, last_seq());
     struct audit_key_list keys;
     cr_assert_eq(store_audit_keys(k.s, k.a, &keys, &k.err), 0);
     cr_assert_eq(keys.n, 1u);
     cr_expect(audit_signature_holds(keys.v[0].pub, last->root, last->signature));
     cr_expect_not(audit_signature_holds(keys.v[0].pub, STR("another root"), last->signature));
+}
+
+static struct audit_row entry_at(int64_t seq) {
+    struct audit_rows l;
+    cr_assert_eq(store_audit_entries(k.s, seq, 1, k.a, &l, &k.err), 0);
+    cr_assert_eq(l.n, 1u);
+    return l.v[0];
+}
+
+Test(audit, a_checkpoint_is_an_entry_and_leads_to_no_other /* AUD-3 AUD-4 */) {
+    config.checkpoint_entries = 1;
+    config.checkpoint_s = 1;
+    audit_down();
+    audit_up();
+    note(1);
+    wait_written(1);
+    struct audit_row row = entry_at(1);
+    struct audit_checkpoint cp = checkpoints().v[0];
+    struct str details = json_get(row.entry, "details");
+    int64_t at = -1;
+    cr_expect(str_eqc(json_get(row.entry, "type"), "\"checkpoint.emitted\""));
+    cr_expect(str_eq(json_string(json_get(details, "checkpoint"), k.a), cp.id));
+    cr_expect(str_eq(json_string(json_get(details, "merkleRoot"), k.a), cp.root));
+    cr_expect(str_eq(json_string(json_get(details, "keyId"), k.a), cp.key_id));
+    cr_expect(json_int(json_get(details, "atSequence"), &at) && at == 0);
+    clock_sleep_ms(1000 + 3 * AUDIT_DELAY_MS); /* both intervals are over, several times */
+    for (int i = 0; i < 3; i++) {              /* nor does a stop */
+        audit_down();
+        audit_up();
+    }
+    cr_expect_eq(checkpoints().n, 1u);
+    cr_expect_eq(last_seq(), 1);
+    note(2);
+    wait_written(3);
+    cr_expect_eq(checkpoints().v[1].at_seq, 2, "it covers the entry about the one before");
+    cr_expect(check(0, -1).valid);
+}
+
+static void key_pub(size_t i, uint8_t out[32]) {
+    struct audit_key_list keys;
+    cr_assert_eq(store_audit_keys(k.s, k.a, &keys, &k.err), 0);
+    cr_assert_lt(i, keys.n);
+    memcpy(out, keys.v[i].pub, 32);
+}
+
+/* One entry and its checkpoint, by a host whose key is made of this byte. */
+static struct audit_checkpoint signed_with(uint8_t secret, uint8_t old, int64_t old_s) {
+    int64_t before = last_seq();
+    memset(config.secret, secret, sizeof config.secret);
+    memset(config.old_secrets[0], old, sizeof config.old_secrets[0]);
+    config.old_nr = old != 0;
+    config.old_key_s = old_s;
+    audit_up();
+    note(before + 2);
+    wait_written(before + 1);
+    audit_down();
+    return checkpoints().v[checkpoints().n - 1];
+}
+
+Test(audit, a_new_key_signs_beside_the_one_before_for_a_while /* AUD-7 */) {
+    uint8_t first[32], second[32];
+    config.checkpoint_entries = 1;
+    audit_down();
+    struct audit_checkpoint a = signed_with(7, 0, 1000), b = signed_with(8, 7, 1000);
+    key_pub(0, first);
+    key_pub(1, second);
+    cr_expect_eq(a.old_key_id.n, 0u);
+    cr_expect(str_eq(b.old_key_id, a.key_id));
+    cr_expect_not(str_eq(b.key_id, a.key_id));
+    cr_expect(audit_signature_holds(second, b.root, b.signature));
+    cr_expect(audit_signature_holds(first, b.root, b.old_signature));
+    cr_expect(check(0, -1).valid);
+    cr_expect(check_with((struct audit_question){.to = -1, .pub = first}).valid,
+              "a reader who has the old key only");
+    struct audit_checkpoint c = signed_with(8, 7, 0); /* the time of the old one is over */
+    cr_expect_eq(c.old_key_id.n, 0u);
+    cr_expect(check(0, -1).valid);
+    cr_expect_not(check_with((struct audit_question){.to = -1, .pub = first}).valid);
+    cr_expect(check_with((struct audit_question){.from = c.at_seq, .to = -1, .pub = second}).valid);
+    cr_expect_eq(signed_with(8, 9, 1000).old_key_id.n, 0u, "a key that never signed here");
+    kit_close(&k);
+    tamper("UPDATE audit_checkpoints SET old_signature = signature WHERE old_key_id IS NOT NULL");
+    kit_open(&k);
+    cr_expect_not(check(0, -1).valid, "a forged second signature shows");
 }
 
 Test(audit, the_next_host_goes_on_where_the_last_one_ended /* AUD-2 AUD-4 */) {
@@ -170,8 +255,9 @@ Test(audit, the_next_host_goes_on_where_the_last_one_ended /* AUD-2 AUD-4 */) {
     audit_down();
     struct audit_report r = check(0, -1);
     cr_expect(r.valid, "%s", r.anomalies_nr > 0 ? r.anomalies[0].what : "");
-    cr_expect_eq(r.to, 11);
-    cr_expect_eq(checkpoints().v[checkpoints().n - 1].at_seq, 11);
+    cr_expect_eq(r.to, last_seq());
+    cr_expect_eq(checkpoints().v[checkpoints().n - 1].at_seq, last_seq() - 1);
+    cr_expect_eq(last_seq() + 1, 12 + (int64_t)checkpoints().n);
     cr_expect(check(8, 10).valid); /* from the checkpoint before, not from 0 */
 }
 
@@ -201,11 +287,12 @@ Test(audit, the_database_refuses_changes /* AUD-1 */) {
     sqlite3 *db;
     entries(5);
     audit_down();
+    int64_t last = last_seq();
     cr_assert_eq(sqlite3_open(k.path, &db), SQLITE_OK);
     for (size_t i = 0; i < sizeof SQL / sizeof *SQL; i++)
         cr_expect_neq(sqlite3_exec(db, SQL[i], NULL, NULL, NULL), SQLITE_OK, "%s", SQL[i]);
     sqlite3_close(db);
-    cr_expect_eq(last_seq(), 4);
+    cr_expect_eq(last_seq(), last);
 }
 
 /* Twelve entries, a checkpoint at the end; what is done to them, and which entry tells. */
@@ -289,6 +376,9 @@ Test(audit, a_log_written_anew_needs_the_key_that_the_reader_knows /* AUD-7 AUD-
 }
 
 Test(audit, a_question_beyond_the_log_is_answered_about_the_log /* AUD-9 */) {
+    config.checkpoint_entries = 1000;
+    audit_down();
+    audit_up();
     struct audit_report r = check(0, 100);
     cr_expect(r.valid && r.from == 0 && r.to == 0 && r.anomalies_nr == 0);
     entries(6);
@@ -303,6 +393,7 @@ Test(audit, a_question_beyond_the_log_is_answered_about_the_log /* AUD-9 */) {
 Test(audit, entries_for_which_there_is_no_room_are_counted_by_one /* A2 */) {
     struct audit_stats st;
     int64_t extra = 25, all = AUDIT_WAITING_MAX + extra, gap = 0;
+    config.checkpoint_entries = 1000000;
     audit_free(audit); /* one whose thread does not run takes nothing away */
     cr_assert_eq(audit_new(journal, &config, &audit, &k.err), 0);
     for (int64_t i = 0; i < all; i++) note(1 + i);

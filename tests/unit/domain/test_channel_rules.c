@@ -243,3 +243,51 @@ Test(channel_rules, names_have_a_length /* CHAN-1 */) {
     cr_expect_eq(chan_write_check(w.s, STR(""), RED_APPEND, STR("1"), NULL), WOPR_E_VALIDATION);
     fw_down(&w);
 }
+
+/* Channels whose schemas look at each entry alone, and the same ones said so that each write is
+ * judged with the whole list: every write is taken by both or by none. */
+#define BOTH(name, reducer, items)                                                                 \
+    "\"" name "\":{\"reducer\":\"" reducer "\",\"maxSize\":5,\"schema\":{\"type\":\"array\","      \
+    "\"title\":\"t\",\"items\":" items "}},\"" name "_\":{\"reducer\":\"" reducer                  \
+    "\",\"maxSize\":5,\"schema\":{\"type\":\"array\",\"title\":\"t\",\"minItems\":0,"              \
+    "\"items\":" items "}}"
+#define EACH                                                                                       \
+    BOTH("a", "append", "{\"type\":\"integer\",\"minimum\":3}")                                    \
+    "," BOTH("m", "message",                                                                       \
+             "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":"                               \
+             "\"integer\"}}}") "," BOTH("v", "votes",                                              \
+                                        "{\"type\":\"object\",\"properties\":{"                    \
+                                        "\"n\":{\"maximum\":4}}}")
+
+Test(channel_rules, entries_that_are_judged_alone_are_judged_the_same /* CHAN-4 */) {
+    static const char *const NAMES[][3] = {
+        {"a", "a_", "append"}, {"m", "m_", "message"}, {"v", "v_", "votes"}};
+    static const enum reducer REDUCERS[] = {RED_APPEND, RED_MESSAGE, RED_VOTES};
+    unsigned r = 7, taken = 0, refused = 0;
+    up(DEF("", EACH));
+    for (int i = 0; i < 600; i++) {
+        char value[128];
+        r = r * 1664525u + 1013904223u;
+        size_t k = (r >> 8) % 3;
+        int id = (int)(r >> 12) % 9, n = (int)(r >> 16) % 7;
+        const char *sort = (r >> 20) % 6 == 0 ? "\"x\"" : NULL;
+        char number[16];
+        snprintf(number, sizeof number, "%d", n);
+        if (k == 0) snprintf(value, sizeof value, "%s", sort ? sort : number);
+        else
+            snprintf(value, sizeof value, "{\"%s\":\"i%d\",\"n\":%s}",
+                     k == 1 ? "messageId" : "userId", id, sort ? sort : number);
+        int one = chan_write_check(w.s, str_c(NAMES[k][0]), REDUCERS[k], str_c(value), NULL);
+        int all = chan_write_check(w.s, str_c(NAMES[k][1]), REDUCERS[k], str_c(value), NULL);
+        cr_assert_eq(one, all, "%s to %s: %d and %d", value, NAMES[k][0], one, all);
+        if (one != 0) {
+            refused++;
+            continue;
+        }
+        taken++;
+        cr_assert_eq(put(NAMES[k][0], NAMES[k][2], value, ""), 0);
+        cr_assert_eq(put(NAMES[k][1], NAMES[k][2], value, ""), 0);
+    }
+    cr_expect(taken > 100 && refused > 50, "%u taken, %u refused", taken, refused);
+    fw_down(&w);
+}

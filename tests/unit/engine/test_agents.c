@@ -144,14 +144,17 @@ Test(engine_agents, what_a_dispatcher_refuses /* DISP-4..6, DISP-11, ORCH-9 */) 
 }
 
 Test(engine_agents, configurations_that_no_run_could_follow /* DISP-2, DISP-3, ORCH-5 */) {
-    static const char *const bad[] = {"{\"askUserRouting\":\"conversation\"}",
-                                      "{\"workerDispatchModel\":\"node\"}",
-                                      "{\"fanOutPolicy\":\"parallel\"}",
-                                      "{\"iterationCap\":0}",
-                                      "{\"iterationCap\":1.5}",
-                                      "{\"more\":1}"};
+    static const char *const bad[] = {
+        "{\"askUserRouting\":\"person\"}", "{\"workerDispatchModel\":\"node\"}",
+        "{\"fanOutPolicy\":\"parallel\"}", "{\"iterationCap\":0}",
+        "{\"iterationCap\":1.5}",          "{\"more\":1}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         cr_expect_not_null(nodes_config_wrong(STR("core.dispatch"), str_c(bad[i])), "%s", bad[i]);
+    struct str talks = STR("{\"askUserRouting\":\"conversation\"}"); /* DISP-3 */
+    cr_expect_null(nodes_config_wrong(STR("core.dispatch"), talks));
+    cr_expect_not_null(nodes_config_wrong_silent(STR("core.dispatch"), talks));
+    cr_expect_not_null(nodes_config_wrong_silent(STR("core.dispatch"), STR("{\"more\":1}")));
+    cr_expect_null(nodes_config_wrong_silent(STR("core.dispatch"), STR("{}")));
     cr_expect_null(nodes_config_wrong(STR("core.dispatch"), STR("{}")));
     cr_expect_null(nodes_config_wrong(
         STR("core.dispatch"), STR("{\"askUserRouting\":\"auto\",\"fanOutPolicy\":\"reject\","

@@ -214,9 +214,17 @@ static const struct flow {
      .edges = ORCH_LOOP},
     {.name = "a supervisor that asks", /* DISP-7 */
      .nodes = SUPERVISOR("\"mockDecisions\":[{\"kind\":\"ask-user\",\"prompt\":\"who?\"}," ENOUGH
-                         "]") "," DISPATCH(""),
+                         "]") "," DISPATCH("\"askUserRouting\":\"clarification\""),
      .edges = ORCH_LOOP,
      .answers = {"{\"answers\":{\"answer\":\"me\"}}", "{\"answers\":{\"answer\":\"me\"}}"}},
+    {.name = "a supervisor that converses", /* DISP-7, CONV-20 */
+     .never_pairs = true,
+     .nodes =
+         SUPERVISOR("\"mockDecisions\":[{\"kind\":\"ask-user\",\"prompt\":\"who?\"},"
+                    "{\"kind\":\"ask-user\",\"prompt\":\"and?\"}," ENOUGH "]") "," DISPATCH(""),
+     .edges = ORCH_LOOP,
+     .more = TALKS,
+     .answers = {"\"me\"", SAYS("you"), "\"they\"", HANGS_UP}},
     {.name = "a decision that is held", /* ORCH-10 */
      .nodes = SUPERVISOR("\"mockConfidence\":0.5,\"mockPendingDecision\":" ENOUGH) "," DISPATCH(""),
      .edges = ORCH_LOOP,

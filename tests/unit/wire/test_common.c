@@ -125,6 +125,7 @@ Test(wire_call, callbacks_are_absolute_http_uris /* RUN-1 */) {
                                       "https://h/<",
                                       "https://h:abc/",
                                       "https://h:99999/",
+                                      "https://h:0/",
                                       "https://h:-1/",
                                       "https://h:80:80/",
                                       "https://[::1/a",

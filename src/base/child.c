@@ -1,0 +1,127 @@
+/* child.c: see child.h. */
+#include "base/child.h"
+
+#include "base/clock.h"
+#include "base/fault.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The signals that a server blocks or ignores are none of the child's. */
+static int attributes(posix_spawnattr_t *a) {
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    sigdelset(&all, SIGKILL);
+    sigdelset(&all, SIGSTOP);
+    int rc = posix_spawnattr_init(a);
+    if (rc != 0) return rc;
+    posix_spawnattr_setsigmask(a, &none);
+    posix_spawnattr_setsigdefault(a, &all);
+    posix_spawnattr_setpgroup(a, 0); /* what is typed at a terminal is for the host */
+    return posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                           POSIX_SPAWN_SETPGROUP);
+}
+
+static int spawn(const char *program, char *const argv[], int end, pid_t *pid) {
+    static char *const empty[] = {NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t a;
+    int rc = posix_spawn_file_actions_init(&files);
+    if (rc != 0) return rc;
+    rc = attributes(&a);
+    if (rc == 0) {
+        posix_spawn_file_actions_adddup2(&files, end, STDIN_FILENO);
+        posix_spawn_file_actions_adddup2(&files, end, STDOUT_FILENO);
+        rc = posix_spawn(pid, program, &files, &a, argv, empty);
+        posix_spawnattr_destroy(&a);
+    }
+    posix_spawn_file_actions_destroy(&files);
+    return rc;
+}
+
+int child_start(const char *program, char *const argv[], struct child *out) {
+    int ends[2];
+    *out = (struct child){0, -1};
+    if (fault_hit_as(FAULT_NET, EAGAIN)) return -1;
+    /* No pipes: writing to one whose reader is gone is a signal for the whole process. */
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
+    int rc = fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 ? 0 : errno;
+    if (rc == 0) rc = spawn(program, argv, ends[1], &out->pid);
+    close(ends[1]);
+    if (rc == 0) {
+        out->fd = ends[0];
+        return 0;
+    }
+    close(ends[0]);
+    errno = rc;
+    return -1;
+}
+
+static int wait_for(int fd, short what, uint64_t deadline_ms) {
+    uint64_t now = clock_mono_ms();
+    struct pollfd p = {fd, what, 0};
+    if (now >= deadline_ms) return WOPR_E_UNAVAILABLE;
+    uint64_t left = deadline_ms - now;
+    int n = poll(&p, 1, left > 1000 ? 1000 : (int)left);
+    return n < 0 && errno != EINTR ? WOPR_E_CLOSED : 0;
+}
+
+int child_write(struct child *c, const void *p, size_t n, uint64_t deadline_ms) {
+    const char *at = p;
+    while (n > 0) {
+        ssize_t put = send(c->fd, at, n, MSG_NOSIGNAL);
+        if (put > 0) {
+            at += put;
+            n -= (size_t)put;
+        } else if (put < 0 && errno != EAGAIN && errno != EINTR) {
+            return WOPR_E_CLOSED;
+        } else {
+            int rc = wait_for(c->fd, POLLOUT, deadline_ms);
+            if (rc != 0) return rc;
+        }
+    }
+    return 0;
+}
+
+int child_read(struct child *c, void *p, size_t n, uint64_t deadline_ms) {
+    char *at = p;
+    while (n > 0) {
+        ssize_t got = recv(c->fd, at, n, 0);
+        if (got > 0) {
+            at += got;
+            n -= (size_t)got;
+        } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+            return WOPR_E_CLOSED;
+        } else {
+            int rc = wait_for(c->fd, POLLIN, deadline_ms);
+            if (rc != 0) return rc;
+        }
+    }
+    return 0;
+}
+
+void child_kill_now(pid_t pid) {
+    if (pid > 0) kill(pid, SIGKILL);
+}
+
+void child_end(struct child *c, int *signal) {
+    int status = 0;
+    if (signal) *signal = 0;
+    if (c->fd >= 0) close(c->fd);
+    if (c->pid > 0) {
+        pid_t gone = waitpid(c->pid, &status, WNOHANG);
+        if (gone == c->pid && WIFSIGNALED(status) && signal) *signal = WTERMSIG(status);
+        if (gone == 0) {
+            kill(c->pid, SIGKILL);
+            while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR) continue;
+        }
+    }
+    *c = (struct child){0, -1};
+}

@@ -1,0 +1,290 @@
+/*
+ * pool.c: modules that are kept, requests that wait in the lanes of their tenants, and the threads
+ * that take them.
+ */
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "codec/bytes.h"
+#include "sandbox/frame.h"
+#include "sandbox/sandbox_int.h"
+
+#include <unistd.h>
+
+#define MEMORY_DEFAULT  (128ull * 1024 * 1024)
+#define TIME_DEFAULT_MS 30000
+#define WAITING_MAX     (64u * 1024 * 1024) /* bytes of messages, of one tenant */
+
+static unsigned cores(void) {
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : (unsigned)n;
+}
+
+static size_t job_weight(const struct list *item) {
+    const struct job *j = LIST_ENTRY((struct list *)(uintptr_t)item, struct job, link);
+    return sizeof *j + j->message_n;
+}
+
+int sandbox_new(const struct sandbox_config *cfg, struct sandbox **out, struct wopr_error *err) {
+    struct sandbox *s = MEM_NEW(struct sandbox);
+    *out = NULL;
+    if (!s) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the sandbox");
+    s->cfg = *cfg;
+    if (s->cfg.workers == 0) s->cfg.workers = cores();
+    if (s->cfg.workers > WORKERS_MAX) s->cfg.workers = WORKERS_MAX;
+    if (s->cfg.memory_max == 0) s->cfg.memory_max = MEMORY_DEFAULT;
+    if (s->cfg.time_ms_max == 0) s->cfg.time_ms_max = TIME_DEFAULT_MS;
+    pthread_mutex_init(&s->mu, NULL);
+    list_init(&s->active);
+    for (unsigned i = 0; i < WORKERS_MAX; i++)
+        s->slots[i] = (struct slot){.s = s, .child = {0, -1}};
+    s->program = mem_strndup(cfg->program, strlen(cfg->program));
+    s->modules = map_new();
+    int rc = lanes_init(&s->lanes, s->cfg.workers, WAITING_MAX);
+    s->lanes.weight = job_weight;
+    if (rc == 0) rc = clock_cond_init(&s->work);
+    if (rc == 0 && s->program && s->modules) {
+        s->running = true;
+        *out = s;
+        return 0;
+    }
+    if (rc == 0) pthread_cond_destroy(&s->work);
+    lanes_fini(&s->lanes);
+    map_free(s->modules);
+    mem_free(s->program);
+    pthread_mutex_destroy(&s->mu);
+    mem_free(s);
+    return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the sandbox");
+}
+
+struct sandbox_limits sandbox_limits(const struct sandbox *s) {
+    return (struct sandbox_limits){s->cfg.memory_max, s->cfg.time_ms_max, s->cfg.workers};
+}
+
+/* --- modules; the mutex is held --- */
+
+static void module_end(struct sandbox *s, struct module *m) {
+    if (m->kept > 0 || m->lent > 0) return;
+    (void)map_del(s->modules, str_c(m->digest));
+    mem_free(m->bytes);
+    mem_free(m);
+}
+
+static struct module *module_new(struct sandbox *s, struct str bytes, const char *digest) {
+    struct module *m = MEM_NEW(struct module);
+    if (m) m->bytes = mem_strndup(bytes.p, bytes.n);
+    if (m && m->bytes) {
+        memcpy(m->digest, digest, sizeof m->digest);
+        m->n = bytes.n;
+        if (map_put(s->modules, str_c(m->digest), m, NULL) == 0) return m;
+    }
+    if (m) mem_free(m->bytes);
+    mem_free(m);
+    return NULL;
+}
+
+int sandbox_keep(struct sandbox *s, struct str bytes, char digest[SANDBOX_DIGEST + 1],
+                 struct wopr_error *err) {
+    if (bytes.n > SANDBOX_MODULE_MAX)
+        return wopr_error_set(err, WOPR_E_TOO_BIG, "a module has at most 16 MiB");
+    struct sha256 d = sha256_of(bytes);
+    sha256_hex(&d, digest);
+    pthread_mutex_lock(&s->mu);
+    struct module *m = map_get(s->modules, str_c(digest));
+    if (!m) m = module_new(s, bytes, digest);
+    if (m) m->kept++;
+    pthread_mutex_unlock(&s->mu);
+    return m ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a module");
+}
+
+void sandbox_drop(struct sandbox *s, const char *digest) {
+    pthread_mutex_lock(&s->mu);
+    struct module *m = map_get(s->modules, str_c(digest));
+    if (m && m->kept > 0) {
+        m->kept--;
+        module_end(s, m);
+    }
+    pthread_mutex_unlock(&s->mu);
+}
+
+/* --- jobs --- */
+
+static void job_free(struct job *j) {
+    if (!j) return;
+    mem_free(j->tenant);
+    mem_free(j->node);
+    mem_free(j->message);
+    mem_free(j);
+}
+
+static struct job *job_new(const struct sandbox *s, const struct sandbox_request *r) {
+    struct job *j = MEM_NEW(struct job);
+    if (!j) return NULL;
+    list_init(&j->link);
+    j->tenant = mem_strndup(r->tenant.n > 0 ? r->tenant.p : "", r->tenant.n);
+    j->node = mem_strndup(r->node.n > 0 ? r->node.p : "", r->node.n);
+    j->node_n = r->node.n;
+    j->message = mem_strndup(r->message.n > 0 ? r->message.p : "", r->message.n);
+    j->message_n = r->message.n;
+    j->memory_max =
+        r->memory_max > 0 && r->memory_max < s->cfg.memory_max ? r->memory_max : s->cfg.memory_max;
+    j->time_ms =
+        r->time_ms > 0 && r->time_ms < s->cfg.time_ms_max ? r->time_ms : s->cfg.time_ms_max;
+    if (j->tenant && j->node && j->message) return j;
+    job_free(j);
+    return NULL;
+}
+
+static struct job *job_take(struct sandbox *s) {
+    struct list *l = s->stopping ? lane_take_any(&s->lanes) : lane_take(&s->lanes);
+    if (!l) return NULL;
+    struct job *j = LIST_ENTRY(l, struct job, link);
+    list_add_tail(&s->active, &j->link);
+    s->stats.active++;
+    return j;
+}
+
+/* Ends a job: the only place that calls done. */
+static void job_done(struct sandbox *s, struct job *j, const struct sandbox_report *r) {
+    pthread_mutex_lock(&s->mu);
+    list_del(&j->link);
+    s->stats.active--;
+    lane_leave(&s->lanes, j->lane);
+    j->module->lent--;
+    module_end(s, j->module);
+    if (r->rc == 0) s->stats.invoked++;
+    else s->stats.failed++;
+    if (s->lanes.waiting_nr > 0) pthread_cond_signal(&s->work);
+    pthread_mutex_unlock(&s->mu);
+    j->done(j->ctx, r);
+    job_free(j);
+}
+
+static void *slot_main(void *ctx) {
+    struct slot *w = ctx;
+    struct sandbox *s = w->s;
+    struct buf report;
+    buf_init(&report, FRAME_REPORT_MAX);
+    thread_name("wopr-sandbox");
+    pthread_mutex_lock(&s->mu);
+    for (;;) {
+        struct job *j = job_take(s);
+        if (!j && s->stopping) break;
+        if (!j) {
+            pthread_cond_wait(&s->work, &s->mu);
+            continue;
+        }
+        bool drop = s->stopping || j->cancelled;
+        pthread_mutex_unlock(&s->mu);
+        uint64_t from = clock_mono_ms();
+        struct sandbox_report r = {.rc = WOPR_E_CLOSED, .message = "the request was given up"};
+        if (!drop) r.rc = slot_execute(w, j, &report, &r.message);
+        r.duration_ms = (int64_t)(clock_mono_ms() - from);
+        if (r.rc == 0) r.text = buf_str(&report);
+        job_done(s, j, &r);
+        pthread_mutex_lock(&s->mu);
+    }
+    pthread_mutex_unlock(&s->mu);
+    slot_end(w);
+    buf_fini(&report);
+    return NULL;
+}
+
+/* The mutex is held.  One more thread while there is more to do than threads. */
+static int threads_start(struct sandbox *s) {
+    unsigned running = 0;
+    for (unsigned i = 0; i < s->cfg.workers; i++) running += s->slots[i].started;
+    if (running > s->stats.active + s->lanes.waiting_nr - 1 || running == s->cfg.workers) return 0;
+    struct slot *w = &s->slots[running];
+    w->started = pthread_create(&w->thread, NULL, slot_main, w) == 0;
+    return w->started || running > 0 ? 0 : WOPR_E_NO_MEMORY;
+}
+
+static int job_queue(struct sandbox *s, struct job *j, struct str digest, struct wopr_error *err) {
+    if (s->stopping) return wopr_error_set(err, WOPR_E_CLOSED, "the host is stopping");
+    j->module = map_get(s->modules, digest);
+    if (!j->module) return wopr_error_set(err, WOPR_E_NOT_FOUND, "the module is not kept here");
+    int rc = lane_join(&s->lanes, str_c(j->tenant), STR_NONE, &j->link, &j->lane);
+    if (rc == WOPR_E_UNAVAILABLE)
+        return wopr_error_set(err, rc, "too many modules of this tenant wait to be executed");
+    if (rc == 0 && threads_start(s) != 0) {
+        lane_quit(&s->lanes, j->lane, &j->link);
+        rc = WOPR_E_NO_MEMORY;
+    }
+    if (rc != 0) return wopr_error_set(err, rc, "no memory to execute a module");
+    j->module->lent++;
+    j->id = ++s->last_id;
+    return 0;
+}
+
+int sandbox_submit(struct sandbox *s, const struct sandbox_request *r, sandbox_done_fn *done,
+                   void *ctx, struct wopr_error *err) {
+    if (r->message.n > SANDBOX_MESSAGE_MAX)
+        return wopr_error_set(err, WOPR_E_TOO_BIG, "what a module is given has at most 4 MiB");
+    struct job *j = job_new(s, r);
+    if (!j) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to execute a module");
+    j->done = done;
+    j->ctx = ctx;
+    pthread_mutex_lock(&s->mu);
+    int rc = job_queue(s, j, r->module, err);
+    if (rc == 0 && r->id) *r->id = j->id;
+    if (rc == 0) pthread_cond_signal(&s->work);
+    pthread_mutex_unlock(&s->mu);
+    if (rc != 0) job_free(j);
+    return rc;
+}
+
+/* What waits is taken by a thread in its turn, and ends at once. */
+void sandbox_cancel(struct sandbox *s, uint64_t id) {
+    pthread_mutex_lock(&s->mu);
+    for (struct list *l = s->active.next; l != &s->active; l = l->next) {
+        struct job *j = LIST_ENTRY(l, struct job, link);
+        if (j->id != id) continue;
+        j->cancelled = true;
+        child_kill_now(j->pid);
+    }
+    pthread_mutex_unlock(&s->mu);
+}
+
+void sandbox_stop(struct sandbox *s) {
+    if (!s || !s->running) return;
+    pthread_mutex_lock(&s->mu);
+    s->stopping = true;
+    for (struct list *l = s->active.next; l != &s->active; l = l->next)
+        child_kill_now(LIST_ENTRY(l, struct job, link)->pid);
+    pthread_cond_broadcast(&s->work);
+    pthread_mutex_unlock(&s->mu);
+    for (unsigned i = 0; i < WORKERS_MAX; i++)
+        if (s->slots[i].started) pthread_join(s->slots[i].thread, NULL);
+    s->running = false;
+}
+
+static void modules_free(struct sandbox *s) {
+    size_t it = 0;
+    void *v;
+    while (map_next(s->modules, &it, NULL, &v)) {
+        struct module *m = v;
+        mem_free(m->bytes);
+        mem_free(m);
+    }
+    map_free(s->modules);
+}
+
+void sandbox_free(struct sandbox *s) {
+    if (!s) return;
+    sandbox_stop(s);
+    modules_free(s);
+    lanes_fini(&s->lanes);
+    pthread_cond_destroy(&s->work);
+    pthread_mutex_destroy(&s->mu);
+    mem_free(s->program);
+    mem_free(s);
+}
+
+void sandbox_stats(struct sandbox *s, struct sandbox_stats *out) {
+    pthread_mutex_lock(&s->mu);
+    *out = s->stats;
+    out->waiting = s->lanes.waiting_nr;
+    pthread_mutex_unlock(&s->mu);
+}

@@ -1,0 +1,78 @@
+/*
+ * sandbox.h: modules of strangers, executed in processes of their own.  Layer: sandbox.
+ *
+ * The host keeps the bytes of modules by their digest, and a few workers ("wopr wasm-worker",
+ * worker/worker.h), which it believes nothing: what they send is bounded and checked, one that is
+ * late, silent or wrong is killed, and only its own invocation fails.  A worker serves one tenant;
+ * for the next one it is replaced.  Tenants take turns.
+ *
+ * Threads: everything may be called from any; done comes from a thread of the sandbox and must only
+ * queue.
+ */
+#ifndef WOPR_SANDBOX_SANDBOX_H
+#define WOPR_SANDBOX_SANDBOX_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#define SANDBOX_MODULE_MAX  (16u * 1024 * 1024) /* bytes of a module */
+#define SANDBOX_MESSAGE_MAX (4u * 1024 * 1024)
+#define SANDBOX_DIGEST      64u /* hexadecimal digits of a SHA-256 */
+#define SANDBOX_MEMORY_MIN  (1024u * 1024)
+
+struct sandbox;
+struct sandbox_config {
+    const char *program; /* path of the wopr program that workers execute */
+    unsigned workers;    /* at once; 0: one for each core, 16 at most */
+    uint64_t memory_max; /* bytes of linear memory of any module; 0: 128 MiB (WASM-1) */
+    int time_ms_max;     /* of one invocation; 0: 30000 */
+};
+struct sandbox_limits {
+    uint64_t memory_max;
+    int time_ms_max;
+    unsigned workers;
+};
+/* Starts nothing yet: the first request does.  cfg is copied.  NO_MEMORY. */
+MUST_CHECK int sandbox_new(const struct sandbox_config *cfg, struct sandbox **out,
+                           struct wopr_error *err);
+/* Ends all requests with CLOSED, kills the workers, joins the threads.  Takes NULL. */
+void sandbox_stop(struct sandbox *s);
+void sandbox_free(struct sandbox *s); /* stops when needed; takes NULL */
+struct sandbox_limits sandbox_limits(const struct sandbox *s);
+
+/* Keep a module (bytes are copied) until as many sandbox_drop: TOO_BIG, NO_MEMORY. */
+MUST_CHECK int sandbox_keep(struct sandbox *s, struct str bytes, char digest[SANDBOX_DIGEST + 1],
+                            struct wopr_error *err);
+void sandbox_drop(struct sandbox *s, const char *digest);
+
+struct sandbox_request {
+    struct str tenant;
+    struct str module; /* digest of a module that is kept */
+    struct str node;   /* its type id; empty: only load it, and say what it is */
+    struct str message;
+    uint64_t memory_max; /* bytes; 0, or more than there is: as configured */
+    int time_ms;         /* the same */
+    uint64_t *id;        /* set before any callback, for sandbox_cancel; or NULL */
+};
+struct sandbox_report {
+    int rc;          /* 0: text is the report (worker/abi.h).  UNAVAILABLE: the worker died or lied,
+             * NOT_FOUND: no such module, CLOSED: cancelled or stopping, NO_MEMORY */
+    struct str text; /* an object with "outcome"; valid during the callback */
+    const char *message; /* why rc is not 0 */
+    int64_t duration_ms; /* in a worker */
+};
+typedef void sandbox_done_fn(void *ctx, const struct sandbox_report *r);
+/* Copies the request.  0: done is called exactly once.  Otherwise (UNAVAILABLE: too much waits,
+ * TOO_BIG, CLOSED, NO_MEMORY) never. */
+MUST_CHECK int sandbox_submit(struct sandbox *s, const struct sandbox_request *r,
+                              sandbox_done_fn *done, void *ctx, struct wopr_error *err);
+void sandbox_cancel(struct sandbox *s, uint64_t id);
+
+struct sandbox_stats {
+    uint64_t invoked, failed; /* failed: without a report */
+    uint64_t started, killed; /* workers */
+    uint64_t waiting, active;
+};
+void sandbox_stats(struct sandbox *s, struct sandbox_stats *out);
+
+#endif

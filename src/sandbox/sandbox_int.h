@@ -1,0 +1,66 @@
+/*
+ * sandbox_int.h: what the files of the sandbox share.  Layer: sandbox, not for others.
+ */
+#ifndef WOPR_SANDBOX_INT_H
+#define WOPR_SANDBOX_INT_H
+
+#include "base/buf.h"
+#include "base/child.h"
+#include "base/list.h"
+#include "egress/lane.h"
+#include "sandbox/sandbox.h"
+
+#include <pthread.h>
+
+#define WORKERS_MAX 16u
+
+struct module { /* in sandbox.modules by its digest */
+    char digest[SANDBOX_DIGEST + 1];
+    char *bytes; /* owned */
+    size_t n;
+    unsigned kept; /* by sandbox_keep */
+    unsigned lent; /* to jobs under way */
+};
+struct job {
+    struct list link; /* in a lane, or in sandbox.active */
+    struct lane *lane;
+    uint64_t id;
+    char *tenant, *node; /* owned */
+    size_t node_n;
+    char *message; /* owned */
+    size_t message_n;
+    struct module *module; /* lent */
+    uint64_t memory_max;
+    int time_ms;
+    bool cancelled;
+    pid_t pid; /* of the worker that has it, 0: none */
+    sandbox_done_fn *done;
+    void *ctx;
+};
+struct slot { /* a thread and its worker */
+    struct sandbox *s;
+    pthread_t thread;
+    bool started; /* the thread */
+    struct child child;
+    char *tenant; /* whom the worker serves, or NULL */
+    unsigned served;
+};
+struct sandbox {
+    struct sandbox_config cfg;
+    char *program; /* owned */
+    pthread_mutex_t mu;
+    pthread_cond_t work;
+    bool stopping, running;
+    struct map *modules;
+    struct lanes lanes;
+    struct list active;
+    uint64_t last_id;
+    struct slot slots[WORKERS_MAX];
+    struct sandbox_stats stats;
+};
+
+/* slot.c: carry a job out, in the slot's thread.  *report: its text, when 0 comes back. */
+int slot_execute(struct slot *w, struct job *j, struct buf *report, const char **message);
+void slot_end(struct slot *w); /* kills the worker, if there is one */
+
+#endif

@@ -1,0 +1,82 @@
+/* jail.c: limits and the filter of system calls. */
+#include "sandbox/worker/jail.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define JAIL_OPEN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define JAIL_OPEN 1
+#endif
+#endif
+
+#if defined(__x86_64__)
+#define JAIL_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define JAIL_ARCH AUDIT_ARCH_AARCH64
+#endif
+
+static bool limit(int what, uint64_t most) {
+    const struct rlimit r = {most, most};
+    return setrlimit((__rlimit_resource_t)what, &r) == 0;
+}
+
+#if !defined(JAIL_OPEN) && defined(JAIL_ARCH)
+/* A call of this number is admitted: the next instruction says so, or is jumped over. */
+#define ADMIT(nr)                                                                                  \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static bool filter(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, JAIL_ARCH, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ADMIT(SYS_read),
+        ADMIT(SYS_write),
+        ADMIT(SYS_exit_group),
+        ADMIT(SYS_brk),
+        ADMIT(SYS_munmap),
+        ADMIT(SYS_mremap),
+        ADMIT(SYS_madvise),
+        ADMIT(SYS_futex),
+        ADMIT(SYS_clock_gettime), /* where the kernel gives no shared page */
+        ADMIT(SYS_rt_sigreturn),
+        /* mmap without executing: a module is data here */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 4 /* PROT_EXEC */, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof *code, code};
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+#endif
+
+const char *jail_enter(uint64_t address_max, unsigned cpu_s) {
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "no_new_privs";
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return "dumpable";
+    if (!limit(RLIMIT_CORE, 0)) return "core files";
+    if (!limit(RLIMIT_CPU, cpu_s)) return "processor time";
+#if defined(JAIL_OPEN)
+    (void)address_max;
+    return NULL;
+#elif defined(JAIL_ARCH)
+    if (!limit(RLIMIT_AS, address_max)) return "address space";
+    if (!limit(RLIMIT_NOFILE, 0) || !limit(RLIMIT_FSIZE, 0) || !limit(RLIMIT_NPROC, 0))
+        return "files and processes";
+    return filter() ? NULL : "system calls";
+#else
+    (void)address_max;
+    return "this architecture has no filter";
+#endif
+}

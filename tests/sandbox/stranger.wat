@@ -1,0 +1,11 @@
+;; A module that asks for a function of another host.
+(module
+  (import "env" "puts" (func (param i32)))
+  (memory (export "memory") 1)
+  (func (export "openwop_abi_version") (result i32) (i32.const 1))
+  (func (export "openwop_pack_name") (result i64) (i64.const 0x100000000))
+  (func (export "openwop_node_count") (result i32) (i32.const 1))
+  (func (export "openwop_node_id_at") (param i32) (result i64) (i64.const 0x100000000))
+  (func (export "openwop_alloc") (param i32) (result i32) (i32.const 1024))
+  (func (export "openwop_free") (param i32 i32))
+  (func (export "openwop_node_invoke") (param i32 i32 i32) (result i64) (i64.const 0)))

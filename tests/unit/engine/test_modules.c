@@ -1,0 +1,168 @@
+/*
+ * test_modules.c: node types of packs in runs (WASM-10 to WASM-18, FIX-52), with the program itself
+ * as worker of the sandbox; what the modules do: tests/sandbox/kit.c.
+ */
+#include "base/fs.h"
+#include "engine_world.h"
+#include "fork_kit.h"
+#include "nodes/nodes.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+static struct sandbox *BOX;
+static char DIGEST[SANDBOX_DIGEST + 1];
+static const char *const NAMES[] = {
+    "vendor.test.kit.echo",   "vendor.test.kit.reads",    "vendor.test.kit.writes",
+    "vendor.test.kit.asks",   "vendor.test.kit.suspends", "vendor.test.kit.fails",
+    "vendor.test.kit.spins",  "vendor.test.kit.grows",    "vendor.test.kit.recurs",
+    "vendor.test.kit.noJson", "vendor.test.kit.noOutcome"};
+enum { NAMES_NR = sizeof NAMES / sizeof *NAMES };
+static struct wasm_type TYPES[NAMES_NR];
+
+static void box_up(const char *program) {
+    const struct sandbox_config cfg = {program, 1, 64u * 1024 * 1024, 2000};
+    struct buf b;
+    cr_assert_eq(sandbox_new(&cfg, &BOX, NULL), 0);
+    cr_assert_eq(fs_read(WOPR_MODULES "/kit.wasm", SANDBOX_MODULE_MAX, &b), FS_READ_OK);
+    cr_assert_eq(sandbox_keep(BOX, buf_str(&b), DIGEST, NULL), 0);
+    buf_fini(&b);
+    W.cfg.sandbox = BOX;
+}
+
+static void types_add(void) {
+    for (int i = 0; i < NAMES_NR; i++) {
+        TYPES[i] = (struct wasm_type){NAMES[i], DIGEST, 0, 1000};
+        const struct node_type t = {NAMES[i], exec_wasm, NULL, 0, &TYPES[i]};
+        cr_assert_eq(node_registry_add(W.types, &t, NULL), 0);
+    }
+}
+
+static void up(void) {
+    box_up(WOPR_PROGRAM);
+    world_up();
+    types_add();
+}
+
+static void down(void) {
+    sandbox_stop(BOX); /* its last reports need the engine */
+    world_down();
+    sandbox_free(BOX);
+}
+
+TestSuite(engine_modules, .init = up, .fini = down, .timeout = 200);
+
+static struct str start(const char *type, const char *inputs, const char *more) {
+    char *node = arena_cstr(
+        W.a,
+        arena_printf(W.a,
+                     "{\"id\":\"n\",\"typeId\":\"vendor.test.kit.%s\",\"name\":\"n\",\"position\":"
+                     "{\"x\":0,\"y\":0},\"config\":{},\"inputs\":{%s}}",
+                     type, inputs));
+    static const char vars[] = "{\"name\":\"v\",\"type\":\"array\",\"defaultValue\":[1,2]},"
+                               "{\"name\":\"name\",\"type\":\"string\",\"defaultValue\":\"world\"},"
+                               "{\"name\":\"secret\",\"type\":\"string\",\"sensitive\":true,"
+                               "\"defaultValue\":\"hush-hush-hush\"}";
+    return world_start(world_def("w", node, 0, vars, 0, more), NULL);
+}
+
+static const char *end_of(struct str run, enum ev_kind kind) {
+    (void)world_wait_final(run);
+    const struct event *e = world_event(run, kind, 1);
+    return e ? arena_cstr(W.a, e->payload) : arena_cstr(W.a, str_c(world_story(run)));
+}
+
+static void has(const char *text, const char *part) {
+    cr_expect_not_null(strstr(text, part), "%s lacks %s", text, part);
+}
+
+Test(engine_modules, the_variables_of_the_run_are_inputs_and_ports_lie_over_them) {
+    const char *text =
+        end_of(start("echo", "\"name\":{\"type\":\"static\",\"value\":\"port\"}", NULL),
+               EV_NODE_COMPLETED);
+    has(text, "\"inputs\":{\"name\":\"port\",\"v\":[1,2]}");
+    has(text, "\"abiVersion\":1");
+    cr_expect_null(strstr(text, "hush"), "a masked value reaches a module by a port alone");
+}
+
+Test(engine_modules, what_a_module_reads_and_writes_is_the_runs) {
+    has(end_of(start("reads", "", NULL), EV_NODE_COMPLETED), "\"v\":[1,2],\"absent\":\"nothing\"");
+    struct str run = start(
+        "writes", "",
+        ",\"channels\":{\"shut\":{\"reducer\":\"replace\",\"access\":{\"writers\":[\"other\"]}}}");
+    has(end_of(run, EV_NODE_COMPLETED), "\"made\":{\"x\":1}");
+    has(arena_cstr(W.a, world_var(run, "made")), "{\"x\":1}");
+    cr_expect_eq(world_count(run, EV_LOG_APPENDED), 2u);
+    world_check_log(run);
+}
+
+Test(engine_modules, a_module_waits_for_people_in_its_midst) { /* WASM-15, first pattern */
+    struct str run = start("asks", "", NULL);
+    world_wait_status(run, RUN_WAITING_INPUT);
+    cr_expect_eq(world_answer(run, "n", "{\"yes\":1}", NULL), 0);
+    world_wait_event(run, EV_INTERRUPT_REQUESTED, 2);
+    world_wait_status(run, RUN_WAITING_INPUT);
+    cr_expect_eq(world_answer(run, "n", "7", NULL), 0);
+    const char *text = end_of(run, EV_NODE_COMPLETED);
+    has(text, "\"before\":[1,2]");
+    has(text, "\"second\":7");
+    cr_expect_eq(world_count(run, EV_VARIABLE_CHANGED), 1u, "written once: %s", world_story(run));
+    world_check_log(run);
+    int64_t end = world_head(run).next_seq;
+    sandbox_stop(BOX); /* WASM-16: a replay needs no module */
+    for (int64_t from = 0; from < end; from++) fork_replays_equal(run, from, RUN_COMPLETED);
+}
+
+Test(engine_modules, a_module_suspends_by_what_it_returns) { /* WASM-15, second pattern */
+    struct str run = start("suspends", "", NULL);
+    world_wait_status(run, RUN_WAITING_INPUT);
+    cr_expect_eq(world_answer(run, "n", "{\"go\":true}", NULL), 0);
+    const char *text = end_of(run, EV_NODE_COMPLETED);
+    has(text, "\"resume\":{\"key\":\"k\",\"value\":");
+    has(text, "\"go\":true");
+    world_check_log(run);
+}
+
+Test(engine_modules, a_crash_in_the_midst_of_a_wait_loses_nothing) {
+    struct str run = start("asks", "", NULL);
+    world_wait_status(run, RUN_WAITING_INPUT);
+    world_engine_crash();
+    world_engine_start();
+    cr_expect_eq(world_answer(run, "n", "1", NULL), 0);
+    world_wait_event(run, EV_INTERRUPT_REQUESTED, 2);
+    world_engine_crash();
+    world_engine_start();
+    world_wait_status(run, RUN_WAITING_INPUT);
+    cr_expect_eq(world_answer(run, "n", "2", NULL), 0);
+    has(end_of(run, EV_NODE_COMPLETED), "\"second\":2");
+    cr_expect_eq(world_count(run, EV_VARIABLE_CHANGED), 1u);
+    world_check_log(run);
+}
+
+Test(engine_modules, what_a_module_does_wrong_fails_its_node) { /* WASM-11, WASM-13, WASM-14 */
+    static const struct {
+        const char *type, *code;
+        unsigned caps;
+    } CASES[] = {{"fails", "out_of_tea", 0},
+                 {"recurs", "wasm_trap", 0},
+                 {"noJson", "validation_error", 0},
+                 {"noOutcome", "validation_error", 0},
+                 {"spins", "wasm_execution_time_exceeded", 1},
+                 {"grows", "wasm_memory_cap_exceeded", 1}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct str run = start(CASES[i].type, "", NULL);
+        has(end_of(run, EV_NODE_FAILED), CASES[i].code);
+        cr_expect_eq(world_count(run, EV_CAP_BREACHED), CASES[i].caps);
+        world_check_log(run);
+        fork_replays_equal(run, 0, RUN_FAILED);
+    }
+}
+
+Test(engine_modules, a_cancelled_run_takes_its_module_along) { /* WASM-13 */
+    TYPES[6].time_ms = 600000;
+    struct str run = start("spins", "", NULL);
+    world_wait_event(run, EV_NODE_STARTED, 1);
+    cr_expect_eq(world_op(ENGINE_CANCEL, run, NULL), 0);
+    cr_expect_eq(world_wait_final(run), RUN_CANCELLED);
+    has(end_of(start("reads", "", NULL), EV_NODE_COMPLETED), "absent");
+}

@@ -1,0 +1,27 @@
+# The interpreter of WebAssembly, which is C++: a static library of Debian, linked into the program alone.
+if(NOT DEFINED CMAKE_CXX_COMPILER AND NOT DEFINED ENV{CXX}) # the same family as for C, so that sanitizers and linking agree
+  set(cxx g++ c++)
+  if(CMAKE_C_COMPILER_ID MATCHES Clang)
+    get_filename_component(cxx "${CMAKE_C_COMPILER}" NAME)
+    string(REPLACE clang clang++ cxx "${cxx}")
+  endif()
+  find_program(WOPR_CXX NAMES ${cxx} REQUIRED)
+  set(CMAKE_CXX_COMPILER "${WOPR_CXX}")
+endif()
+enable_language(CXX)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g")
+find_path(WABT_HEADERS wabt/interp/interp.h)
+find_library(WABT_LIBRARY NAMES libwabt.a)
+if(NOT WABT_HEADERS OR NOT WABT_LIBRARY)
+  message(FATAL_ERROR "libwabt.a and its headers are missing (Debian: wabt)")
+endif()
+add_library(wopr_wabt INTERFACE)
+target_include_directories(wopr_wabt SYSTEM INTERFACE ${WABT_HEADERS})
+# Pushing a call, so that its steps can be counted, is private to wabt.
+target_compile_options(wopr_wabt INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-access-control>)
+target_link_libraries(wopr_wabt INTERFACE ${WABT_LIBRARY})
+# The program needs no library of C++ where it is installed.
+target_link_options(wopr_wabt INTERFACE -static-libstdc++ -static-libgcc)
