@@ -92,7 +92,8 @@ struct host {
 
 static bool knows_type(void *ctx, struct str type_id) {
     const struct host *h = ctx;
-    return node_registry_find(h->types, type_id) != NULL;
+    if (node_registry_find(h->types, type_id) != NULL) return true;
+    return h->packs && pack_loader_has(h->packs, STR(""), type_id); /* of all tenants */
 }
 
 /* Seeds are there before any worker is: a type that workers may register is warned of, and runs are
@@ -261,8 +262,8 @@ static int advertise_fixtures(struct host *h, struct wopr_error *err) {
 static int load_seeds(struct host *h, struct wopr_error *err) {
     struct seed_counts n = {0, 0, 0};
     int rc = 0;
-    if (h->cfg.host_conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
-    if (rc == 0 && h->cfg.host_conformance) rc = seed_packs(h->store, err);
+    if (h->cfg.host_conformance) rc = seed_packs(h->store, err);
+    if (rc == 0 && h->cfg.host_conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
     if (rc == 0 && h->cfg.host_conformance)
         rc = seed_fixture_agents(h->store, str_c(h->cfg.host_tenant), err);
     if (rc == 0 && h->cfg.host_conformance)
@@ -466,6 +467,7 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .audit_s = h->cfg.host_audit_s,
         .traces = h->trace.on,
         .conversations = h->cfg.host_conversations,
+        .wasm = h->packs ? sandbox_limits(h->sandbox) : (struct sandbox_limits){0},
         .memory = node_registry_find(h->types, STR("vendor.wopr.recall")) != NULL,
         .memory_entry_max = h->cfg.memory_entry_bytes_max,
         .issuers = h->issuers,
@@ -532,8 +534,8 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = build_egress(h, err);
     if (rc == 0) rc = build_issuers(h, err);
     if (rc == 0) rc = build_remotes(h, err);
-    if (rc == 0) rc = load_seeds(h, err); /* which fixtures are true depends on both */
     if (rc == 0) rc = build_sandbox(h, err);
+    if (rc == 0) rc = load_seeds(h, err); /* which fixtures are true depends on both */
     if (rc == 0) rc = build_engine(h, err);
     if (rc == 0) rc = build_otel(h, err);
     if (rc == 0) rc = build_hooks(h, err);

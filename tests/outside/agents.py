@@ -445,6 +445,51 @@ def agents_side_by_side(wopr, folder):
     mcp.stop()
 
 
+def an_agent_in_a_loop_begins_anew(wopr, folder):
+    """Three rounds, each with its tools and its person; killed in each; forks at every event, twice."""
+    model, mcp = Model(clerk), Mcp()
+    h = host(wopr, folder, model, mcp)
+    node = lambda i, kind, config, inputs=None, **more: {"id": i, "typeId": kind, "name": i, "position": {"x": 0, "y": 0}, "config": config, "inputs": inputs or {}, **more}
+    wf = {"id": "rounds", "name": "W", "version": "1", "nodes": [
+        node("l", "core.loop", {"maxIterations": 3}), node("n", "vendor.wopr.agent", {**CLERK, "prompt": "round {{tag}}"}, {"tag": {"type": "connection", "nodeId": "l", "outputKey": "index"}}, agent={"agentId": AGENT})],
+        "edges": [{"id": "b", "sourceNodeId": "l", "targetNodeId": "n", "condition": {"type": "equals", "left": "output.done", "right": False}},
+                  {"id": "a", "sourceNodeId": "n", "targetNodeId": "l"}],
+        "triggers": [], "variables": [], "metadata": {}, "settings": {"maxLoopbackIterations": 5}}
+    status, got = h.ask("PUT", "/v1/host/wopr/workflows/rounds", wf)
+    expect(status in (200, 201), "%s" % got)
+    run = h.begin("rounds")
+    for k in range(3):
+        asked(h, run)
+        h.kill()
+        h = host(wopr, folder, model, mcp, db=h.db)
+        end, status = time.monotonic() + WAIT_S, 0
+        while status != 200 and time.monotonic() < end:
+            status, got = h.answer(run, {"answers": {"answer": "yes%d" % k}})
+        expect(status == 200, "answered: %s" % got)
+        end = time.monotonic() + WAIT_S
+        while time.monotonic() < end and len([e for e in h.events(run) if e["type"] == "node.completed" and e["nodeId"] == "n"]) == k:
+            time.sleep(0.01)
+    snap = h.until(run)
+    events = h.events(run)
+    said = [e["payload"]["outputs"]["text"].strip() for e in events if e["type"] == "node.completed" and e["nodeId"] == "n"]
+    expect(said == ["It is round %d, they say yes%d." % (k, k) for k in range(3)], "%s: %s" % (said, snap.get("error")))
+    expect(mcp.count("tools/call") == 3 and len({c[3]["Idempotency-Key"] for c in mcp.calls if c[0] == "tools/call"}) == 3, "one call a round: %d" % mcp.count("tools/call"))
+    calls = [e["payload"]["callId"] for e in events if e["type"] == "agent.toolCalled"]
+    expect(len(calls) == len(set(calls)) == 9, "AGT-25: %s" % calls)
+    n, m = len(model.asked), len(mcp.calls)
+    plain = lambda e, own: json.dumps([e["type"], e.get("nodeId"), {k: v for k, v in e["payload"].items() if k != "interruptId"}]).replace(own, "RUN")
+    for at in range(len(events)):
+        forks = [h.until(h.fork(run, at=at)) for _ in range(2)]
+        logs = [h.events(f["runId"]) for f in forks]
+        tails = [[plain(e, f["runId"]) for e in log[at:]] for f, log in zip(forks, logs)]
+        expect(tails[0] == tails[1], "at %d: %s" % (at, [p for p in zip(*tails) if p[0] != p[1]][:1]))
+        expect(all(f["status"] == "completed" for f in forks) and not [e for e in logs[0] if e["type"] == "replay.diverged"], "at %d: %s" % (at, forks[0]))
+    expect(len(model.asked) == n and len(mcp.calls) == m, "replays ask nobody")
+    h.end()
+    model.stop()
+    mcp.stop()
+
+
 def a_fork_at_every_event_ends_the_same(wopr, folder):
     model, mcp = Model(clerk), Mcp()
     h = host(wopr, folder, model, mcp)
@@ -571,7 +616,7 @@ def what_is_no_agent_is_refused(wopr, folder):
 TESTS = [an_agent_calls_tools_and_asks_a_person, an_agent_of_the_workspace_is_as_it_was_when_its_run_started,
          answers_fit_the_schema_of_the_agent, a_prompt_of_an_agent_has_its_words_and_tools, tools_that_are_not_allowed_are_not_called, each_bound_has_its_code, answers_are_as_the_schema_says,
          a_model_that_fails_is_asked_again_and_tools_are_not, a_tool_that_may_not_be_repeated_is_not, another_host_takes_over,
-         text_is_read_while_it_is_said, agents_side_by_side, a_fork_at_every_event_ends_the_same, what_is_no_agent_is_refused, a_kill_at_every_event_calls_each_tool_once]
+         text_is_read_while_it_is_said, agents_side_by_side, an_agent_in_a_loop_begins_anew, a_fork_at_every_event_ends_the_same, what_is_no_agent_is_refused, a_kill_at_every_event_calls_each_tool_once]
 
 
 def main():

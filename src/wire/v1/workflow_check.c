@@ -5,6 +5,7 @@
 #include "codec/fields.h"
 #include "codec/ident.h"
 #include "domain/lint.h"
+#include "engine/workers.h"
 #include "packs/pins.h"
 #include "store/tasks.h"
 #include "store/workflows.h"
@@ -22,37 +23,27 @@ struct asker {
     const struct wf_types *types;
     struct http_call *call;
     struct str own_id; /* of the definition itself, which counts as stored */
-    struct pack_nodes packs;
-    bool packs_read; /* at the first type that the host does not have itself */
 };
 
-/* A type of an installed pack, whose language this host executes. */
-static bool pack_type_find(struct asker *k, struct str type_id, struct wf_type *out) {
-    struct http_call *c = k->call;
-    struct wopr_error err;
-    if (!k->packs_read &&
-        pack_nodes_list(wire_of(c)->store, c->who.tenant, c->arena, &k->packs, &err) != 0)
+static bool type_of_pack(const struct asker *k, struct str type_id, struct wf_type *out) {
+    const struct principal *who = &k->call->who;
+    struct wopr_error err = {0};
+    bool known = false;
+    if (engine_knows_type(wire_of(k->call)->engine, who->tenant, who->test_mode, type_id, &known,
+                          &err) != 0)
         return false;
-    k->packs_read = true;
-    for (size_t i = 0; i < k->packs.n; i++) {
-        const struct pack_node *t = &k->packs.v[i];
-        if (!str_eq(t->type_id, type_id) || (PACK_LANGUAGES_HERE & 1u << t->language) == 0)
-            continue;
-        *out = (struct wf_type){t->type_id, .summary = t->summary, .takes_ports = true};
-        return true;
-    }
-    return false;
+    *out = (struct wf_type){type_id, .takes_ports = true};
+    return known;
 }
 
 static bool type_find(void *ctx, struct str type_id, struct arena *a, struct wf_type *out) {
-    struct asker *k = ctx;
+    const struct asker *k = ctx;
     struct worker_type t;
     struct wopr_error err;
     if (k->types->find(k->types->ctx, type_id, a, out)) return true;
-    if (pack_type_find(k, type_id, out)) return true;
     if (store_worker_type_get(wire_of(k->call)->store, k->call->who.tenant, k->call->who.test_mode,
                               type_id, a, &t, &err) != 0)
-        return false;
+        return type_of_pack(k, type_id, out);
     *out = (struct wf_type){t.type_id, .summary = t.description, .takes_ports = true}; /* WRK-4 */
     return true;
 }
