@@ -6,7 +6,8 @@
  *   P1  a version and its bytes appear in one transaction, and neither ever changes (PACK-55)
  *   P2  a version that was unpublished is not given again, not even to the same bytes
  *   P3  what a name or a namespace belongs to is decided by the first publish, in its transaction
- *   P4  bytes are there as long as a version or an install refers to them
+ *   P4  bytes are there as long as a version or an install refers to them; those of what was once
+ *       installed stay, since runs that began with it go by them (run_origins.modules)
  *   P5  each change leaves an entry in the history of the pack, and in the audit log of an audited
  *       file, in the same transaction
  * The registry is one for live and test mode, and readable by all; tenants own names.

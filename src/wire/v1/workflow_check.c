@@ -5,6 +5,7 @@
 #include "codec/fields.h"
 #include "codec/ident.h"
 #include "domain/lint.h"
+#include "packs/pins.h"
 #include "store/agents.h"
 #include "store/tasks.h"
 #include "store/workflows.h"
@@ -183,7 +184,16 @@ static void built_in_list(struct http_call *c, struct jw *w) {
         if (types->find(types->ctx, id, c->arena, &t)) wf_type_render(&t, w);
 }
 
-/* The first page has the types of the host, each page types of workers. */
+static void pack_node_render(struct jw *w, const struct pack_node *t, struct arena *a) {
+    jw_object(w);
+    jw_kstr(w, "typeId", t->type_id);
+    jw_kstr_opt(w, "summary", t->summary);
+    jw_kstr(w, "pack", arena_printf(a, STR_FMT "@" STR_FMT, STR_ARG(t->pack), STR_ARG(t->version)));
+    jw_kbool(w, "executable", (PACK_LANGUAGES_HERE & 1u << t->language) != 0);
+    jw_end_object(w);
+}
+
+/* The first page has the types of the host and of packs, each page types of workers. */
 int v1_list_node_types(struct http_call *c) {
     struct wopr_error err = {0};
     struct worker_type_list l;
@@ -191,15 +201,19 @@ int v1_list_node_types(struct http_call *c) {
     size_t n;
     struct buf b;
     struct jw w;
+    struct pack_nodes packed = {NULL, 0};
     int rc = v1_worker_types_page(c, &l, &n, &err);
-    if (rc != 0) return wire_fail(c, &err);
     (void)http_query(c, "after", &given);
+    if (rc == 0 && !given)
+        rc = pack_nodes_list(wire_of(c)->store, c->who.tenant, c->arena, &packed, &err);
+    if (rc != 0) return wire_fail(c, &err);
     buf_init(&b, WIRE_SNAPSHOT_MAX);
     jw_init(&w, &b);
     jw_object(&w);
     jw_key(&w, "nodes");
     jw_array(&w);
     if (!given) built_in_list(c, &w);
+    for (size_t i = 0; i < packed.n; i++) pack_node_render(&w, &packed.v[i], c->arena);
     for (size_t i = 0; i < n; i++) worker_type_render(&w, &l.v[i]);
     jw_end_array(&w);
     if (l.n > n) jw_kstr(&w, "nextAfter", l.v[n - 1].type_id);
