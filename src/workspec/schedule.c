@@ -1,6 +1,6 @@
 /*
- * schedule.c: see schedule.h.  An instant is: all completions due at it, then what became possible by
- * them or by the time, at most one start for each performer that is free.
+ * schedule.c: see schedule.h.  An instant is: all completions due at it, then what became possible
+ * by them or by the time, at most one start for each performer that is free.
  */
 #include "workspec/schedule.h"
 #include "base/vec.h"
