@@ -92,6 +92,19 @@ struct reply ask_base(const char *base, const char *method, const char *path, co
     return perform(base, method, path, body, headers, true);
 }
 
+struct reply ask_bytes(const char *method, const char *path, struct str body,
+                       const char *const *headers) {
+    struct reply r = {0};
+    struct call k;
+    call_open(&k, fmt("%s%s", base_url(), path), method, NULL, headers, "application/json");
+    curl_easy_setopt(k.c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
+    curl_easy_setopt(k.c, CURLOPT_COPYPOSTFIELDS, body.p);
+    CURLcode rc = curl_easy_perform(k.c);
+    cr_assert_eq(rc, CURLE_OK, "%s %s: %s", method, path, curl_easy_strerror(rc));
+    call_close(&k, method, path, &r);
+    return r;
+}
+
 struct reply ask_unjudged(const char *path, const char *const *headers) {
     return perform(base_url(), "GET", path, NULL, headers, false);
 }

@@ -106,9 +106,21 @@ bool host_start(struct host *h, const char *program, const char *const *extra) {
         return false;
     }
     snprintf(db, sizeof db, "%s/w.db", h->dir);
-    const char *argv[ARGS_MAX] = {
-        program,       "serve", "--port",         "0", "--ops-port",         "-1",      "--db", db,
-        "--log-level", "warn",  "--address-rate", "0", "--conformance-seed", "--audit-log", "all"};
+    const char *argv[ARGS_MAX] = {program,
+                                  "serve",
+                                  "--port",
+                                  "0",
+                                  "--ops-port",
+                                  "-1",
+                                  "--db",
+                                  db,
+                                  "--log-level",
+                                  "warn",
+                                  "--address-rate",
+                                  "0",
+                                  "--conformance-seed",
+                                  "--audit-log",
+                                  "all"};
     int n = 15; /* of these */
     for (const char *const *a = extra; a != NULL && *a != NULL && n < ARGS_MAX - 1; a++)
         argv[n++] = *a;

@@ -19,6 +19,9 @@ const char *const PROFILES[] = {CORE,  WAITS, SSE,      POLL,  SECRETS, POLICY,
 
 const struct scenario SCENARIOS[] = {
     /* suite                  public scenario             profile */
+    {"agent_pack_export", "agentPackExport", OTHER},
+    {"agent_pack_install", "agentPackInstall", OTHER},
+    {"agent_pack_provenance", "agentPackProvenance", OTHER},
     {"append_ordering", "append-ordering", FIXTURES},
     {"approval_payload", "approval-payload", CORE},
     {"audit_log", "audit-log-integrity", OTHER},
@@ -54,6 +57,8 @@ const struct scenario SCENARIOS[] = {
     {"multi_region_idempotency", "multi-region-idempotency", OTHER},
     {"otel_emission", "otel-emission", OTHER},
     {"otel_trace_propagation", "otel-trace-propagation", OTHER},
+    {"pack_registry", "pack-registry", PACKS},
+    {"pack_registry_publish", "pack-registry-publish", PACKS},
     {"pause_resume", "pause-resume", CORE},
     {"policies", "policies", POLICY},
     {"profile_derivation", "profileDerivation", CORE},

@@ -52,6 +52,9 @@ struct reply ask(const char *method, const char *path, const char *body,
                  const char *const *headers);
 struct reply ask_base(const char *base, const char *method, const char *path, const char *body,
                       const char *const *headers);
+/* The same with any bytes as the body; name their type among the headers. */
+struct reply ask_bytes(const char *method, const char *path, struct str body,
+                       const char *const *headers);
 /* GET whose body is not judged: for gates, so that one bad document fails one scenario, not all. */
 struct reply ask_unjudged(const char *path, const char *const *headers);
 struct reply ask_keyed(const char *key, const char *path, const char *body); /* Idempotency-Key */

@@ -189,6 +189,7 @@ int cmd_agents(struct cli *c);
 int cmd_memory(struct cli *c);
 int cmd_tasks(struct cli *c);
 int cmd_webhooks(struct cli *c);
+int cmd_packs(struct cli *c);
 int cmd_workflow(struct cli *c);
 int cmd_workspec(struct cli *c);
 int cmd_interrupts(struct cli *c);

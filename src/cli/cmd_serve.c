@@ -94,6 +94,7 @@ int cmd_serve(struct cli *c) {
     if (!c->cfg.host_core_dumps) close_to_others();
     mem_serve();
     if (c->cfg.host_clock_file[0] != '\0') rc = test_clock_use(c->cfg.host_clock_file, &err);
+    if (!c->cfg.host_wasm_program[0]) c->cfg.host_wasm_program = "/proc/self/exe";
     if (rc == 0) rc = host_new(&c->cfg, NULL, 0, &h, &err);
     rc = rc != 0 ? cli_fail(&err) : run_until_signal(h, &c->cfg, &set);
     host_free(h);

@@ -18,6 +18,7 @@ const struct cli_command CLI_COMMANDS[] = {
     {"interrupts", cmd_interrupts, "list what waits for an answer, show and resolve it"},
     {"tasks", cmd_tasks, "what waits for workers, and who has it"},
     {"webhooks", cmd_webhooks, "register webhooks, see how deliveries go, and repeat them"},
+    {"packs", cmd_packs, "make, sign, publish and install packs of node types and agents"},
     {"tail", cmd_tail, "follow a run in the terminal (--json for pipes)"},
     {"bundle", cmd_bundle, "all there is to know of a run, in one document without secrets"},
     {"audit", cmd_audit, "print the audit log"},

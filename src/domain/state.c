@@ -80,14 +80,14 @@ static int vars_init(struct run_state *s, struct wopr_error *err) {
 
 /* --- life --- */
 
-enum { META_TEXTS = 16, STATE_ARENA_SLACK = 256 }; /* slack: what options and inputs leave there */
+enum { META_TEXTS = 17, STATE_ARENA_SLACK = 256 }; /* slack: what options and inputs leave there */
 
 static void meta_texts(struct run_meta *m, struct str *texts[META_TEXTS]) {
     struct str *const all[META_TEXTS] = {
-        &m->run_id,       &m->workflow_id,  &m->tenant,       &m->workspace,
-        &m->scope_id,     &m->subject,      &m->configurable, &m->tags,
-        &m->metadata,     &m->callback_url, &m->traceparent,  &m->inputs,
-        &m->inputs_clear, &m->transport,    &m->agents,       &m->agents_digest,
+        &m->run_id,        &m->workflow_id,  &m->tenant,       &m->workspace, &m->scope_id,
+        &m->subject,       &m->configurable, &m->tags,         &m->metadata,  &m->callback_url,
+        &m->traceparent,   &m->inputs,       &m->inputs_clear, &m->transport, &m->agents,
+        &m->agents_digest, &m->modules,
     };
     memcpy(texts, all, sizeof all);
 }

@@ -242,6 +242,7 @@ struct run_meta {
     bool sealed;             /* some inputs are masked */
     struct str transport;    /* "rest" */
     struct str agents, agents_digest; /* struct agent_set (AGT-46); empty: none, or not read */
+    struct str modules; /* raw object: the digest of a pack for each type of packs; or empty */
     bool test_mode;
     int32_t shown_engine_version; /* as printed; CURRENT_ENGINE_VERSION unless forced (VER-11) */
     int64_t created_ms;

@@ -39,7 +39,13 @@ static bool headers_build(const struct operator_request *r, struct curl_slist **
     int n = r->key ? snprintf(bearer, sizeof bearer, "Bearer %s", r->key) : 0;
     if (n < 0 || (size_t)n >= sizeof bearer) return false;
     if (r->key && !header_add(list, "Authorization", bearer)) return false;
-    if (r->body.p && !header_add(list, "Content-Type", "application/json")) return false;
+    const char *type = r->content_type ? r->content_type : "application/json";
+    if (r->body.p && !header_add(list, "Content-Type", type)) return false;
+    for (const char *const *h = r->headers; h && *h; h++) {
+        struct curl_slist *more = curl_slist_append(*list, *h);
+        if (!more) return false;
+        *list = more;
+    }
     return !r->idempotency_key || header_add(list, "Idempotency-Key", r->idempotency_key);
 }
 

@@ -15,7 +15,9 @@ struct operator_request {
     const char *key;             /* API key, NULL = none */
     const char *method;          /* "GET", "POST" */
     struct str path;             /* "/v1/...", escaped */
-    struct str body;             /* JSON; p NULL = none */
+    struct str body;             /* p NULL = none */
+    const char *content_type;    /* of the body; NULL = application/json */
+    const char *const *headers;  /* "Name: value" lines, NULL-terminated; NULL = none */
     const char *idempotency_key; /* NULL = none */
     int timeout_ms;
 };

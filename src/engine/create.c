@@ -11,6 +11,7 @@
 #include "engine/cascade.h"
 #include "engine/clear.h"
 #include "engine/command.h"
+#include "engine/module_type.h"
 #include "engine/step.h"
 #include "engine/task_serve.h"
 
@@ -21,7 +22,7 @@ static struct str str_keep(struct plan *p, struct str s) {
 }
 
 static void create_meta(struct plan *p, const struct engine_cmd *cmd, struct str run_id,
-                        const struct agent_set *agents, int64_t now_ms) {
+                        const struct agent_set *agents, struct str modules, int64_t now_ms) {
     struct run_meta *m = &p->create->meta;
     m->run_id = str_keep(p, run_id);
     m->workflow_id = str_keep(p, cmd->create.wf->id);
@@ -37,6 +38,7 @@ static void create_meta(struct plan *p, const struct engine_cmd *cmd, struct str
     m->transport = STR("rest");
     m->agents = str_keep(p, agents->text);
     m->agents_digest = str_keep(p, agents->digest);
+    m->modules = str_keep(p, modules);
     m->test_mode = cmd->test_mode;
     m->shown_engine_version = cmd->create.force_engine_version ? cmd->create.shown_engine_version
                                                                : CURRENT_ENGINE_VERSION;
@@ -69,7 +71,8 @@ static void create_vars(struct engine *e, struct plan *p, const struct engine_cm
 }
 
 static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct str run_id,
-                                const struct agent_set *agents, int64_t now_ms) {
+                                const struct agent_set *agents, struct str modules,
+                                int64_t now_ms) {
     struct plan *p = plan_new();
     if (!p) return NULL;
     p->what = PLAN_CREATE;
@@ -77,7 +80,7 @@ static struct plan *create_plan(struct engine *e, struct engine_cmd *cmd, struct
     p->epoch = 1; /* of the first holder */
     p->create = ARENA_NEW(p->arena, struct run_row_new);
     if (p->create) {
-        create_meta(p, cmd, run_id, agents, now_ms);
+        create_meta(p, cmd, run_id, agents, modules, now_ms);
         create_vars(e, p, cmd);
         plan_channels(p, cmd->create.wf);
         p->create->workflow_hash = cmd->create.wf->hash;
@@ -125,8 +128,11 @@ static int create_build(struct step *st, int64_t now_ms, struct plan **out,
     struct run_exec *re = st->exec;
     struct agent_set agents;
     int rc = agent_set_resolve(st, re->commit.cmd, &agents, err);
+    struct str modules = STR_NONE;
+    if (rc == 0) rc = module_types_resolve(st, re->commit.cmd, &modules, err);
     if (rc != 0) return rc;
-    struct plan *p = create_plan(st->engine, re->commit.cmd, str_c(re->run_id), &agents, now_ms);
+    struct plan *p =
+        create_plan(st->engine, re->commit.cmd, str_c(re->run_id), &agents, modules, now_ms);
     if (!p) return WOPR_E_NO_MEMORY;
     rc = run_state_new(re->wf, &p->create->meta, &st->engine->cfg.limits, &re->state, err);
     if (rc == 0) *out = p;

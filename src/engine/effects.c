@@ -12,6 +12,7 @@
 #include "engine/secret.h"
 
 #define ARTIFACT_ID_SHOWN_MAX 200 /* bytes, in an error */
+#define SHOWN_HASH_LEN        73u /* of a value as JSON: quotes, "sha256:" and 64 digits */
 
 static int effect_fail(struct failure *f, struct str code, struct str message) {
     *f = (struct failure){.code = code, .message = message};
@@ -30,10 +31,16 @@ static int effect_emit(struct step *st, enum ev_kind kind, int node, struct str 
                        STR("an effect of the node does not fit its event"));
 }
 
+/* A fork has of its source what the log shows: that is not hashed again. */
+static bool is_shown(const struct step *st, struct str json) {
+    return st->exec->fork.info && json.n == SHOWN_HASH_LEN && str_starts(json, STR("\"sha256:"));
+}
+
 /* A workflow that lets its own sensitive values pass does not let those of its parent pass. */
 static int value_mask(struct step *st, struct str json, struct str *out) {
     struct str mode = st->state->wf->masking_mode;
     *out = json;
+    if (is_shown(st, json)) return 0;
     if (!mask_masks(mode) && !secret_in(st, json)) return 0;
     int rc = mask_value(mask_inherited(mode), json, st->scratch, out, NULL);
     if (rc != 0) plan_fail(st->plan, rc, "a sensitive value cannot be masked");
@@ -47,7 +54,99 @@ struct str clear_member(struct step *st, const char *key, struct str value, stru
     return out;
 }
 
+/* --- what is said in conversations (OBS-71, CHAN-24) --- */
+
+/* Ports and channels have what was said: where one is sensitive, no event of a turn shows it. */
+static bool turns_hidden(const struct step *st, const struct wf_node *def) {
+    const struct wf_channel *ch = conversation_channel(st->state->wf, def);
+    if (!mask_masks(st->state->wf->masking_mode)) return false;
+    bool is_outcome = json_get(def->config, "turnCount").n > 0; /* the last one */
+    return port_sensitive(def, STR("turn")) || port_sensitive(def, STR("content")) ||
+           port_sensitive(def, STR("answer")) || (ch && ch->sensitive) ||
+           (is_outcome && port_sensitive(def, STR("outcome")));
+}
+
+static bool port_says(struct str port) {
+    static const char *const PORTS[] = {"turn", "content", "outcome", "answer"};
+    for (size_t i = 0; i < sizeof PORTS / sizeof *PORTS; i++)
+        if (str_eqc(port, PORTS[i])) return true;
+    return false;
+}
+
+static int said_mask(struct step *st, struct str raw, struct str *shown) {
+    int rc = value_mask(st, raw, shown);
+    if (rc == 0 && shown->n == 0) *shown = STR("null"); /* omitted: but a turn has content */
+    return rc;
+}
+
+/* The object with another value of its member. */
+static int member_put(struct step *st, struct str object, const char *key, struct str raw,
+                      struct str *out) {
+    struct json_members m = {0};
+    struct jobj o;
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    if (json_members(object, st->scratch, &m, NULL) != 0) jobj_fail(&o);
+    for (size_t i = 0; i < m.n; i++) {
+        jw_key_str(&o.w, m.v[i].key);
+        jw_raw(&o.w, str_eqc(m.v[i].key, key) ? raw : m.v[i].raw);
+    }
+    *out = jobj_end(&o, st->scratch);
+    if (!out->p) plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to mask a turn");
+    return out->p ? 0 : WOPR_E_NO_MEMORY;
+}
+
+/* Words of the host are no secret, and replays look for them; nor are those that open it,
+ * but in a sensitive channel.  A turn
+ * keeps its form, so that what folds it, and a replay, find its id. */
+static int turn_mask(struct step *st, int node, struct str turn, struct str *out) {
+    struct str content = json_get(turn, "content"), shown;
+    *out = turn;
+    const struct wf_node *def = &st->state->wf->nodes[node];
+    const struct wf_channel *ch = conversation_channel(st->state->wf, def);
+    bool opens = str_eqc(json_get(turn, "turnIndex"), "0") && !(ch && ch->sensitive);
+    if (opens || str_eqc(json_get(turn, "role"), "\"system\"") || content.n == 0 ||
+        !turns_hidden(st, def))
+        return 0;
+    int rc = said_mask(st, content, &shown);
+    return rc == 0 && shown.p != content.p ? member_put(st, turn, "content", shown, out) : rc;
+}
+
+/* An answer, or the payload of an event, as the log shows it; key: of its turn. */
+static int said_shown(struct step *st, int node, struct str object, const char *key,
+                      struct str *out) {
+    const struct wf_node *def = &st->state->wf->nodes[node];
+    struct str turn = json_get(object, key), outcome = json_get(object, "outcome"), shown = turn;
+    bool hides = mask_masks(st->state->wf->masking_mode) && outcome.n > 0 &&
+                 json_type_of(outcome) != JSON_NULL &&
+                 (port_sensitive(def, STR("outcome")) || turns_hidden(st, def));
+    int rc = 0;
+    *out = object;
+    if (turn.n > 0 && json_type_of(turn) == JSON_OBJECT) rc = turn_mask(st, node, turn, &shown);
+    if (rc == 0 && shown.p != turn.p) rc = member_put(st, *out, key, shown, out);
+    if (rc != 0 || !hides) return rc;
+    rc = said_mask(st, outcome, &shown);
+    return rc == 0 && shown.p != outcome.p ? member_put(st, *out, "outcome", shown, out) : rc;
+}
+
+static int effect_conversation(struct step *st, int node, const struct node_effect *x,
+                               struct failure *f) {
+    const char *key = x->kind == EFFECT_CONVERSATION_OPENED      ? "initialTurn"
+                      : x->kind == EFFECT_CONVERSATION_EXCHANGED ? "turn"
+                                                                 : "finalTurn";
+    struct node_effect shown = *x;
+    if (said_shown(st, node, x->value, key, &shown.value) != 0) return 0; /* the plan has failed */
+    return conversation_effect(st, node, &shown, f);
+}
+
 /* --- channels --- */
+
+static int turn_shown(struct step *st, int node, struct str value, struct str *shown) {
+    int rc = turn_mask(st, node, value, shown);
+    if (rc != 0 || !secret_in(st, *shown)) return rc;
+    *shown = secret_scrub(st, *shown);
+    if (!shown->p) plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to mask a turn");
+    return shown->p ? 0 : WOPR_E_NO_MEMORY;
+}
 
 struct failure channel_denied(struct step *st, int node, struct str channel, const char *allowed) {
     const struct wf_node *n = &st->state->wf->nodes[node];
@@ -127,9 +226,10 @@ static int channel_write(struct step *st, int node, enum reducer red, const stru
     if (rc != 0)
         return effect_fail(f, STR("validation_error"), arena_str(st->scratch, str_c(why.message)));
     struct str shown = value;
-    if (((d && d->sensitive) || x->sensitive || secret_in(st, value)) &&
-        value_mask(st, value, &shown) != 0)
-        return 0; /* CHAN-24 */
+    if (conversation_held_by(n)) rc = turn_shown(st, node, value, &shown);
+    else if ((d && d->sensitive) || x->sensitive || secret_in(st, value)) /* CHAN-24 */
+        rc = value_mask(st, value, &shown);
+    if (rc != 0) return 0;
     step_now(st);
     const struct pay_channel written = {.channel = channel,
                                         .value = shown,
@@ -297,9 +397,9 @@ static const struct {
     [EFFECT_HANDOFF] = {agent_effect, PART_JSON, PART_JSON_OR_NONE},
     [EFFECT_DECIDED] = {agent_effect, PART_JSON, PART_JSON_OR_NONE},
     [EFFECT_ORCHESTRATED] = {agent_effect, PART_JSON, PART_JSON_OR_NONE},
-    [EFFECT_CONVERSATION_OPENED] = {conversation_effect, PART_JSON, PART_JSON_OR_NONE},
-    [EFFECT_CONVERSATION_EXCHANGED] = {conversation_effect, PART_JSON, PART_JSON_OR_NONE},
-    [EFFECT_CONVERSATION_CLOSED] = {conversation_effect, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_CONVERSATION_OPENED] = {effect_conversation, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_CONVERSATION_EXCHANGED] = {effect_conversation, PART_JSON, PART_JSON_OR_NONE},
+    [EFFECT_CONVERSATION_CLOSED] = {effect_conversation, PART_JSON, PART_JSON_OR_NONE},
 };
 
 /* Executors of embedding programs return foreign bytes. */
@@ -350,7 +450,8 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
     struct jw w;
     bool any = false;
     *shown_out = outputs;
-    bool declared = def->sensitive_nr > 0 && mask_masks(st->state->wf->masking_mode);
+    bool said = conversation_held_by(def) && turns_hidden(st, def);
+    bool declared = said || (def->sensitive_nr > 0 && mask_masks(st->state->wf->masking_mode));
     if (json_type_of(outputs) != JSON_OBJECT || (!declared && !st->state->secrecy.masks)) return 0;
     int rc = json_members(outputs, st->scratch, &m, NULL);
     if (rc != 0) {
@@ -362,8 +463,11 @@ int outputs_mask(struct step *st, int node, struct str outputs, struct str *show
     jw_object(&w);
     for (size_t i = 0; i < m.n && rc == 0; i++) {
         struct str raw = m.v[i].raw;
-        if (port_sensitive(def, m.v[i].key) ||
-            (secret_in(st, raw) && !port_open(def, m.v[i].key))) {
+        if (said && str_eqc(m.v[i].key, "turn") && json_type_of(raw) == JSON_OBJECT) {
+            rc = turn_mask(st, node, raw, &raw);
+            any = any || raw.p != m.v[i].raw.p;
+        } else if (port_sensitive(def, m.v[i].key) || (said && port_says(m.v[i].key)) ||
+                   (secret_in(st, raw) && !port_open(def, m.v[i].key))) {
             rc = value_mask(st, raw, &raw);
             any = any || !str_eq(raw, m.v[i].raw);
         }
@@ -386,6 +490,7 @@ int answer_value_mask(struct step *st, const struct intr_state *i, struct str va
                       struct str *shown) {
     struct str whole;
     *shown = value;
+    if (i->kind == INTR_CONVERSATION_EXCHANGE) return said_shown(st, i->node, value, "turn", shown);
     if (st->state->wf->nodes[i->node].sensitive_nr == 0) return 0;
     int rc = outputs_mask(st, i->node, value, shown);
     if (rc != 0 || (i->kind != INTR_CUSTOM && i->kind != INTR_EXTERNAL)) return rc;

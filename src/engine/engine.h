@@ -11,9 +11,9 @@
 
 #include "domain/trace.h"
 #include "egress/egress.h"
-#include "sandbox/sandbox.h"
 #include "engine/node.h"
 #include "journal/journal.h"
+#include "sandbox/sandbox.h"
 
 struct engine;
 struct engine_bounds {                     /* of bytes and shares; 0 = the default */
@@ -29,6 +29,17 @@ struct engine_memory {                       /* long-term memory of nodes (MEM-2
     int64_t entry_bytes_max;                 /* content of one entry; 0 = 65536, the most */
     int64_t ref_bytes_max, tenant_bytes_max; /* as stored; 0 = no bound */
 };
+/* Node types of packs that tenants have installed.  Any thread. */
+struct engine_modules {
+    void *ctx;
+    /* Which tarball a new run of the tenant executes the type with.  definition: whose pins must
+     * hold, and choose; or empty.  VALIDATION, PACK_INTEGRITY, PACK_LOAD, PACK_RUNTIME. */
+    int (*resolve)(void *ctx, struct str tenant, struct str type_id, struct str definition,
+                   struct sha256 *pack, bool *found, struct wopr_error *err);
+    /* The type as this tarball has it; lives as long as ctx.  NULL: err says why. */
+    const struct node_type *(*type)(void *ctx, const struct sha256 *pack, struct str type_id,
+                                    struct wopr_error *err);
+};
 struct engine_config {
     unsigned workers;          /* default: cores */
     struct trace_policy trace; /* what requests of nodes and child runs are given of a trace */
@@ -43,6 +54,7 @@ struct engine_config {
     size_t runs_active_max;        /* runs in memory; beyond: UNAVAILABLE for creates (ERR-9) */
     struct egress *egress;         /* sends the requests of nodes; NULL = they fail */
     struct sandbox *sandbox;       /* executes the modules of packs; NULL = they fail */
+    struct engine_modules modules; /* node types of installed packs; resolve NULL: there are none */
     const struct remotes *remotes; /* what nodes may speak to by name; NULL = nothing */
     unsigned children_open_max;    /* unfinished children of one run, 128 (WF-51) */
     struct vault *vault; /* seals clear values; NULL = runs with sensitive values cannot proceed,

@@ -160,7 +160,7 @@ static int answer_mask(struct step *st, const struct intr_state *i, const struct
                        struct intr_answer *shown) {
     const struct wf_node *def = &st->state->wf->nodes[i->node];
     *shown = *ans;
-    if (def->sensitive_nr == 0) return 0;
+    if (def->sensitive_nr == 0 && i->kind != INTR_CONVERSATION_EXCHANGE) return 0;
     int rc = answer_value_mask(st, i, ans->value, &shown->value);
     if (rc != 0) return rc;
     if (port_sensitive(def, STR("comment"))) shown->comment = STR_NONE;

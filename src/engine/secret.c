@@ -93,15 +93,21 @@ static void copy_add(struct secrets *l, struct str raw) {
     if (raw.n > 0) secret_add(l, arena_str(l->a, raw), 0);
 }
 
-/* Add the members of clear that are shown differently. */
-static void members_add(struct secrets *l, struct str clear, struct str shown) {
+/* Add the members of clear that are shown differently; of an object that is shown as one, those
+ * of its members: what stands beside a masked value is none. */
+static void members_differ(struct secrets *l, struct str clear, struct str shown, unsigned depth) {
     struct json_members m = {0}, s = {0};
     if (clear.n == 0 || json_members(clear, l->a, &m, NULL) != 0) return;
     if (shown.n > 0 && json_members(shown, l->a, &s, NULL) != 0) return;
     json_members_sort(&s);
     for (size_t i = 0; i < m.n; i++) {
         const struct json_member *x = json_member_sorted(&s, m.v[i].key);
-        if (!x || !str_eq(x->raw, m.v[i].raw)) copy_add(l, m.v[i].raw);
+        struct str raw = m.v[i].raw;
+        if (x && str_eq(x->raw, raw)) continue;
+        bool inside = x && depth < SECRET_DEPTH_MAX && json_type_of(x->raw) == JSON_OBJECT &&
+                      json_type_of(raw) == JSON_OBJECT;
+        if (inside) members_differ(l, raw, x->raw, depth + 1);
+        else copy_add(l, raw);
     }
 }
 
@@ -136,7 +142,7 @@ static void secrets_gather(struct secrets *l, const struct run_state *s) {
     inputs_add(l, s);
     for (size_t i = 0; i < s->wf->nodes_nr; i++)
         if (s->nodes[i].clear.n > 0)
-            members_add(l, text_str(&s->nodes[i].clear), text_str(&s->nodes[i].outputs));
+            members_differ(l, text_str(&s->nodes[i].clear), text_str(&s->nodes[i].outputs), 0);
     for (size_t i = 0; i < s->channels.n; i++)
         if (s->channels.v[i].sensitive) chan_add_all(l, &s->channels.v[i]);
 }
@@ -163,18 +169,7 @@ static struct secrets *secrets_of(struct step *st) {
 
 /* Of an object, as the outputs of a node, the members that are masked: as a fold finds them. */
 void secret_note(struct step *st, struct str clear, struct str shown) {
-    struct secrets *l = st->secrets;
-    struct json_members m = {0}, s = {0};
-    if (!l || json_members(clear, l->a, &m, NULL) != 0) return;
-    if (shown.n > 0 && json_members(shown, l->a, &s, NULL) != 0) return;
-    json_members_sort(&s);
-    for (size_t i = 0; i < m.n; i++) {
-        const struct json_member *x = json_member_sorted(&s, m.v[i].key);
-        bool whole =
-            !x || json_type_of(x->raw) != JSON_OBJECT || json_type_of(m.v[i].raw) != JSON_OBJECT;
-        if (whole && (!x || !str_eq(x->raw, m.v[i].raw))) copy_add(l, m.v[i].raw);
-        else if (!whole) members_add(l, m.v[i].raw, x->raw);
-    }
+    if (st->secrets) members_differ(st->secrets, clear, shown, 0);
 }
 
 void secret_look(struct step *st) {

@@ -20,6 +20,7 @@
 #include "engine/farewell.h"
 #include "engine/fork.h"
 #include "engine/fork_info.h"
+#include "engine/module_type.h"
 #include "engine/outcome.h"
 #include "engine/stuck.h"
 #include "engine/suspend.h"
@@ -142,6 +143,7 @@ static bool retry_held(struct step *st, int node) {
 static bool node_too_early(const struct step *st, int node) {
     const struct wf_node *def = &st->state->wf->nodes[node];
     const struct node_type *type = node_registry_find(st->engine->types, def->type_id);
+    if (st->creates && module_type_is(st, node)) return true;
     if (!st->creates || !type) return false;
     return (type->flags & NODE_AT_ONCE) == 0 || json_get(def->config, "memoryAction").n > 0;
 }

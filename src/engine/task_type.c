@@ -8,6 +8,7 @@
 #include "codec/schema.h"
 #include "domain/bounds.h"
 #include "engine/job.h"
+#include "engine/module_type.h"
 #include "engine/registry.h"
 #include "engine/timeline.h"
 #include "engine/workers.h"
@@ -28,7 +29,8 @@ static void task_enter(const struct node_call *call, struct node_result *out) {
 static const struct node_type TASK_TYPE = {.type_id = "worker", .fn = task_enter};
 
 bool task_type_is(const struct step *st, int node) {
-    return !node_registry_find(st->engine->types, st->state->wf->nodes[node].type_id);
+    return !node_registry_find(st->engine->types, st->state->wf->nodes[node].type_id) &&
+           !module_type_is(st, node);
 }
 
 int task_type_known(struct engine *e, struct str tenant, bool test_mode, struct str type_id,
@@ -36,9 +38,11 @@ int task_type_known(struct engine *e, struct str tenant, bool test_mode, struct 
     struct worker_type t;
     *known = node_registry_find(e->types, type_id) != NULL;
     if (*known) return 0;
+    int rc = module_type_known(e, tenant, type_id, STR_NONE, known, err);
+    if (rc != 0 || *known) return rc;
     struct arena *a = arena_new(TYPE_ARENA_MAX);
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a type");
-    int rc = store_worker_type_get(e->store, tenant, test_mode, type_id, a, &t, err);
+    rc = store_worker_type_get(e->store, tenant, test_mode, type_id, a, &t, err);
     arena_free(a);
     *known = rc == 0;
     return rc == WOPR_E_NOT_FOUND ? 0 : rc;
@@ -52,6 +56,7 @@ const struct node_type *task_type_of(struct step *st, int node) {
     struct wopr_error err = {0};
     bool known;
     if (own) return own;
+    if (module_type_is(st, node)) return module_type_of(st, node);
     if (timeline_leads(st)) return timeline_of(st)->serves(st, node) ? &TASK_TYPE : NULL;
     int rc = task_type_known(st->engine, m->tenant, m->test_mode, id, &known, &err);
     if (rc != 0) plan_fail(st->plan, rc, "%s", err.message);

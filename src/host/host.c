@@ -9,14 +9,17 @@
 #include "base/mem.h"
 #include "codec/ident.h"
 #include "codec/json.h"
+#include "domain/agent_manifest.h"
 #include "hooks/hooks.h"
 #include "host/canary.h"
 #include "host/keys.h"
 #include "host/metrics.h"
+#include "host/packs_seed.h"
 #include "host/remotes.h"
 #include "host/seal_file.h"
 #include "host/seal_old.h"
 #include "nodes/nodes.h"
+#include "nodes/pack_loader.h"
 #include "otel/otel.h"
 #include "store/agents.h"
 #include "store/sqlite/sqlite.h"
@@ -70,6 +73,8 @@ struct host {
     struct payload_rules *rules;
     struct journal *journal;
     struct egress *egress; /* NULL = off */
+    struct sandbox *sandbox;
+    struct pack_loader *packs;
     struct remotes remotes;
     struct engine *engine;
     struct hooks *hooks; /* NULL = off */
@@ -88,7 +93,8 @@ struct host {
 
 static bool knows_type(void *ctx, struct str type_id) {
     const struct host *h = ctx;
-    return node_registry_find(h->types, type_id) != NULL;
+    if (node_registry_find(h->types, type_id) != NULL) return true;
+    return h->packs && pack_loader_has(h->packs, STR(""), type_id); /* of all tenants */
 }
 
 /* Seeds are there before any worker is: a type that workers may register is warned of, and runs are
@@ -136,6 +142,16 @@ static int ai_names(struct host *h, struct wopr_error *err) {
     h->limits.ai_providers = all;
     h->limits.byok_providers = byok;
     return 0;
+}
+
+/* AGT-13: advertised are the classes that the operator names providers for; without any, none. */
+static const char *const *model_classes(struct host *h) {
+    const unsigned has = ai_providers_classes(h->ai);
+    const char **all = ARENA_ARRAY(h->arena, const char *, AGENT_CLASSES_NR + 1);
+    size_t n = 0;
+    for (unsigned i = 0; all && i < AGENT_CLASSES_NR; i++)
+        if ((has >> i & 1u) != 0) all[n++] = AGENT_CLASSES[i];
+    return n > 0 ? all : NULL;
 }
 
 /* A store of credentials that no node here resolves is not worth a word (CAP-19). */
@@ -215,14 +231,15 @@ static bool lacks_agent(const struct host *h, struct str metadata) {
                                        &row, NULL) != 0;
 }
 
-/* Fixtures that rely on packs (30 section 3), which this host does not offer yet, on agents that
- * are not there, or on systems that it does not know: they would run without doing what their
- * scenario checks. */
+/* Fixtures that rely on packs or agents (30 section 3) that are not there, or on systems that this
+ * host does not know: they would run without doing what their scenario checks. */
 static bool asks_for_more(const struct host *h, const struct workflow *w) {
     struct str metadata = json_get(w->text, "metadata");
     for (size_t i = 0; i < w->nodes_nr; i++)
         if (lacks_remote(h, &w->nodes[i])) return true;
-    return json_get(metadata, "requiresInstalledPack").p != NULL || lacks_agent(h, metadata);
+    struct str pack = json_get(metadata, "requiresInstalledPack");
+    if (pack.p != NULL && !pack_is_shared(h->store, json_string(pack, h->arena))) return true;
+    return lacks_agent(h, metadata);
 }
 
 /* FIX-45: its scenario wants to see it refused. */
@@ -256,7 +273,8 @@ static int advertise_fixtures(struct host *h, struct wopr_error *err) {
 static int load_seeds(struct host *h, struct wopr_error *err) {
     struct seed_counts n = {0, 0, 0};
     int rc = 0;
-    if (h->cfg.host_conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
+    if (h->cfg.host_conformance) rc = seed_packs(h->store, err);
+    if (rc == 0 && h->cfg.host_conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
     if (rc == 0 && h->cfg.host_conformance)
         rc = seed_fixture_agents(h->store, str_c(h->cfg.host_tenant), err);
     if (rc == 0 && h->cfg.host_conformance)
@@ -343,6 +361,17 @@ static int build_otel(struct host *h, struct wopr_error *err) {
     return otel_wanted(&oc) ? otel_new(h->journal, &oc, &h->otel, err) : 0;
 }
 
+/* Without a program to execute modules there are no packs: only wopr itself can be one. */
+static int build_sandbox(struct host *h, struct wopr_error *err) {
+    const struct sandbox_config sc = {.program = h->cfg.host_wasm_program,
+                                      .workers = (unsigned)h->cfg.host_wasm_workers,
+                                      .memory_max = (uint64_t)h->cfg.host_wasm_memory_max,
+                                      .time_ms_max = (int)h->cfg.host_wasm_time_ms};
+    if (!h->cfg.host_wasm_program[0]) return 0;
+    int rc = sandbox_new(&sc, &h->sandbox, err);
+    return rc == 0 ? pack_loader_new(h->store, h->sandbox, &h->packs, err) : rc;
+}
+
 static int build_engine(struct host *h, struct wopr_error *err) {
     char id[ULID_LEN + 1];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -364,12 +393,14 @@ static int build_engine(struct host *h, struct wopr_error *err) {
         .sole_host = h->cfg.store_exclusive,
         .retention_ms = h->cfg.host_retention_days * DAY_S * 1000,
         .egress = h->egress,
+        .sandbox = h->sandbox,
         .remotes = &h->remotes,
         .vault = h->vault,
         .trace = h->trace,
         .audited = strcmp(h->cfg.host_audit, "off") != 0,
         .stall_ms = STALL_MS,
     };
+    if (h->packs) ec.modules = pack_loader_modules(h->packs);
 #define OPT_ENGINE(...) FILL(ec, engine, __VA_ARGS__)
 #define OPT_BOUNDS(...) FILL(ec.bounds, bounds, __VA_ARGS__)
 #define OPT_MEMORY(...) FILL(ec.memory, memory, __VA_ARGS__)
@@ -447,9 +478,11 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .audit_s = h->cfg.host_audit_s,
         .traces = h->trace.on,
         .conversations = h->cfg.host_conversations,
+        .wasm = h->packs ? sandbox_limits(h->sandbox) : (struct sandbox_limits){0},
         .memory = node_registry_find(h->types, STR("vendor.wopr.recall")) != NULL,
         .memory_entry_max = h->cfg.memory_entry_bytes_max,
         .issuers = h->issuers,
+        .model_classes = model_classes(h),
         .fixtures = h->fixtures,
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)
@@ -513,6 +546,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = build_egress(h, err);
     if (rc == 0) rc = build_issuers(h, err);
     if (rc == 0) rc = build_remotes(h, err);
+    if (rc == 0) rc = build_sandbox(h, err);
     if (rc == 0) rc = load_seeds(h, err); /* which fixtures are true depends on both */
     if (rc == 0) rc = build_engine(h, err);
     if (rc == 0) rc = build_otel(h, err);
@@ -571,6 +605,7 @@ void host_stop(struct host *h) {
     issuers_watch_stop(h->issuers_watch);
     if (h->egress != NULL)
         egress_stop(h->egress); /* requests under way are sent again after the next start */
+    sandbox_stop(h->sandbox);
     audit_stop(h->audit);
     if (h->journal_running) journal_stop(h->journal);
     h->journal_running = false;
@@ -584,6 +619,8 @@ void host_free(struct host *h) {
     host_stop(h);
     v1_free(h->v1);
     engine_free(h->engine);
+    pack_loader_free(h->packs);
+    sandbox_free(h->sandbox);
     egress_free(h->egress);
     hooks_free(h->hooks);
     issuers_watch_free(h->issuers_watch);

@@ -267,6 +267,21 @@ static void node_run(struct tool_call *w) {
     w->said = text_cut(w->outcome, TOOL_TEXT_MAX);
 }
 
+/* Ports win over config, but what the author of a tool has set is not for the model (AGT-9). */
+static const char *author_wrong(const struct tool_call *w) {
+    struct arena *a = w->d->call->a;
+    struct json_members set, said;
+    if (w->t->kind != AGENT_TOOL_NODE || !w->t->allowed) return NULL;
+    if (json_members(w->t->config, a, &set, NULL) != 0 ||
+        json_members(w->arguments, a, &said, NULL) != 0)
+        return "they cannot be read";
+    for (size_t i = 0; i < said.n; i++)
+        for (size_t k = 0; k < set.n; k++)
+            if (str_eq(said.v[i].key, set.v[k].key))
+                return "they have a member that the author of the tool has set";
+    return NULL;
+}
+
 /* NULL: as the schema has them, or it cannot be judged and the tool itself will. */
 static const char *arguments_wrong(struct tool_call *w, struct str raw) {
     bool judged = true;
@@ -276,6 +291,8 @@ static const char *arguments_wrong(struct tool_call *w, struct str raw) {
         json_type_of(raw) != JSON_OBJECT)
         return "they are no JSON object";
     w->arguments = raw;
+    const char *taken = author_wrong(w);
+    if (taken) return taken;
     if (w->t->parameters.n == 0 || w->t->parameters.n > AGENT_SCHEMA_MAX) return NULL;
     const char *why = agent_schema_wrong(w->t->parameters, raw, w->d->call->a, &judged);
     return judged ? why : NULL;

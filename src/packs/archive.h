@@ -42,7 +42,6 @@ MUST_CHECK int archive_read(struct str tarball, uint64_t unpacked_max, const str
 struct archive_item {
     struct str name; /* clean */
     struct str bytes;
-    bool executable;
 };
 /* Append the tarball of these files: in the order of their names, owned by nobody, with no time.
  * items is sorted.  PACK_PATH: a name that archive_read would refuse; NO_MEMORY, TOO_BIG. */

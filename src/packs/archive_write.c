@@ -1,6 +1,6 @@
 /*
  * archive_write.c: tarballs that depend on names and contents only: sorted, owned by nobody, with
- * the time 0 and one of two modes.  Names that the old header cannot hold are pax records.
+ * the time 0 and one mode.  Names that the old header cannot hold are pax records.
  */
 #include "codec/gzip.h"
 #include "packs/archive.h"
@@ -62,7 +62,7 @@ static int item_put(struct buf *b, const struct archive_item *it, struct wopr_er
         return wopr_error_set(err, WOPR_E_PACK_PATH,
                               "a file name is not a clean relative path, or is too long");
     if (clean.n > NAME_FIELD) pax_put(b, clean);
-    header_put(b, clean, '0', it->bytes.n, it->executable ? 0755 : 0644);
+    header_put(b, clean, '0', it->bytes.n, 0644);
     data_put(b, it->bytes);
     return 0;
 }

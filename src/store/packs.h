@@ -6,7 +6,8 @@
  *   P1  a version and its bytes appear in one transaction, and neither ever changes (PACK-55)
  *   P2  a version that was unpublished is not given again, not even to the same bytes
  *   P3  what a name or a namespace belongs to is decided by the first publish, in its transaction
- *   P4  bytes are there as long as a version or an install refers to them
+ *   P4  bytes are there as long as a version or an install refers to them; those of what was once
+ *       installed stay, since runs that began with it go by them (run_origins.modules)
  *   P5  each change leaves an entry in the history of the pack, and in the audit log of an audited
  *       file, in the same transaction
  * The registry is one for live and test mode, and readable by all; tenants own names.
@@ -66,10 +67,11 @@ struct pack_publish {
     size_t words_nr;
     bool newest;                /* description and words are those of the name from now on */
     const struct pack_key *key; /* becomes the first one of the namespace; NULL: none */
+    int64_t bytes_max;          /* of all that the tenant has published; 0: no bound */
 };
 /* A write.  *fresh: false when the same bytes are there as this version already.  FORBIDDEN:
  * another tenant owns the namespace; CONFLICT: the version has other bytes, or was unpublished, or
- * the namespace got a key meanwhile. */
+ * the namespace got a key meanwhile; QUOTA: the tenant would have more than bytes_max. */
 MUST_CHECK int store_pack_publish(struct store *s, const struct pack_publish *p,
                                   const struct pack_actor *who, bool *fresh,
                                   struct wopr_error *err);
@@ -85,7 +87,7 @@ MUST_CHECK int store_pack_seen(struct store *s, struct str name, struct str vers
 /* All that are there of a name, in bytewise order of versions, at most STORE_LIST_MAX. */
 MUST_CHECK int store_pack_list(struct store *s, struct str name, struct arena *a,
                                struct pack_releases *out, struct wopr_error *err);
-/* NOT_FOUND, TOO_BIG for out. */
+/* NOT_FOUND, TOO_BIG for out; CORRUPT: the bytes have another digest.  Appended to out. */
 MUST_CHECK int store_pack_blob(struct store *s, const struct sha256 *digest, struct buf *out,
                                struct wopr_error *err);
 /* Names after the given one in bytewise order that have all the words (none: any name), at most

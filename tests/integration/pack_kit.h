@@ -21,8 +21,8 @@ __attribute__((unused)) static struct str pack_tarball(const char *name, const c
             "\"nodes\":[{\"typeId\":\"%s.echo\",\"version\":\"1.0.0\",\"category\":\"data\","
             "\"role\":\"pure\"}],\"runtime\":{\"language\":\"wasm\",\"entry\":\"dist/e.wasm\"}%s}",
             name, version, name, more);
-    struct archive_item items[] = {{STR("pack.json"), str_c(manifest), false},
-                                   {STR("dist/e.wasm"), STR("\0asm\1\0\0\0"), false}};
+    struct archive_item items[] = {{STR("pack.json"), str_c(manifest)},
+                                   {STR("dist/e.wasm"), STR("\0asm\1\0\0\0")}};
     buf_init(&gz, 1 << 20);
     cr_assert_eq(archive_write(items, 2, &gz, &err), 0, "%s", err.message);
     struct str out = arena_str(test_arena(), buf_str(&gz));

@@ -5,6 +5,7 @@ leave, and hosts that are killed between any two turns (CONV-4 to CONV-20, NODE-
 usage: conversations.py WOPR [NAME...]    (names of the functions below; default all)
 """
 import json
+import os
 import random
 import sys
 import tempfile
@@ -29,10 +30,10 @@ def edge(name, a, b, **more):
 
 
 class TalkHost(McpHost):
-    def define(self, nodes, edges=(), channels=TALK, settings=None):
+    def define(self, nodes, edges=(), channels=TALK, settings=None, variables=(), metadata=None):
         SEQ[0] += 1
         name = "talk%d" % SEQ[0]
-        wf = {"id": name, "name": "W", "version": "1", "nodes": nodes, "edges": list(edges), "triggers": [], "variables": [], "metadata": {}, "settings": settings or {}}
+        wf = {"id": name, "name": "W", "version": "1", "nodes": nodes, "edges": list(edges), "triggers": [], "variables": list(variables), "metadata": metadata or {}, "settings": settings or {}}
         if channels:
             wf["channels"] = channels
         status, got = self.ask("PUT", "/v1/host/wopr/workflows/" + name, wf)
@@ -542,6 +543,51 @@ def a_conversation_of_a_child(wopr, folder):
     h.end()
 
 
+def what_is_sensitive_is_in_no_event(wopr, folder):
+    """OBS-71, CHAN-24: where a port that has what was said is sensitive, or the channel of the turns, nothing shows it: no event, no snapshot, no
+    file, in the run and in its replays, which say the same; also after a kill."""
+    h = host(wopr, folder)
+    plain, open_part = "correct-horse-battery-staple", "as anybody may see"
+    hidden = {"conversation": {"schema": {"type": "array"}, "reducer": "message", "sensitive": True}}
+    step = [node("o", "core.conversationGate", {"lifecycle": "open"}), node("n", "core.conversationGate", {"lifecycle": "exchange"}, outputSensitivity={"content": True, "turn": True})]
+    rows = [([node("n", "core.conversationGate", {"turnCount": 2}, outputSensitivity={"outcome": True})], [], TALK), ([node("n", "core.conversationGate", outputSensitivity={"content": True, "outcome": True})], [], TALK),
+            ([node("n", "core.conversationGate", outputSensitivity={"turn": True})], [], None), ([node("n", "core.conversationGate")], [], hidden), (step, [edge("e", "o", "n")], TALK)]
+    for mode in ("mask", "hash", "omit"):
+        for nodes, edges, channels in rows:
+            w = h.define(nodes, edges, channels, metadata={"complianceConfig": {"maskingMode": mode}})
+            run = h.start(w)
+            h.asked(run, 1)
+            expect(h.say(run, turn({"pin": plain, "n": 1}, messageId="first-" + open_part))[0] == 200, "said")
+            if len(nodes) == 1:
+                h.asked(run, 2)
+                h.kill()
+                h = host(wopr, folder, h.db)
+                expect(h.say(run, turn(plain, messageId="first-" + open_part, turnIndex=1))[0] == 200, "CONV-11 holds for what is masked")
+                expect(h.say(run, turn(plain))[0] == 200, "said")
+                if "turnCount" not in nodes[0]["config"]:
+                    h.asked(run, 3)
+                    expect(h.say(run, {"operation": "close", "outcome": {"a": plain}, "turn": {"content": plain}})[0] == 200, "closed")
+            snap = h.until(run)
+            events = h.events(run)
+            what = "%s %s %s" % (mode, [n.get("outputSensitivity") for n in nodes], channels is hidden)
+            expect(snap["status"] == "completed" and "first-" + open_part in json.dumps(events), "%s: %s" % (what, snap.get("error")))
+            again = h.until(h.fork(run))
+            log = h.events(again["runId"])
+            odd = of_kind(log, "replay.diverged")
+            expect(again["status"] == "completed" and not odd, "%s: a replay: %s %s" % (what, again.get("error"), odd[:1]))
+            for text, where in ((events, "events"), (snap, "snapshot"), (log, "events of the replay"), (again, "snapshot of the replay"), (h.ask("GET", "/v1/runs/%s/debug-bundle" % run)[1], "bundle")):
+                expect(plain not in json.dumps(text), "%s: in the %s: %s" % (what, where, [e["type"] for e in text if plain in json.dumps(e)] if isinstance(text, list) else ""))
+            if channels is not hidden and channels:
+                got = sound(events, closes=len(nodes) == 1) if len(nodes) == 1 else []
+                expect(len(got) in (0, 4), "%s: %s" % (what, got))
+    log = h.text()
+    h.end()
+    expect(plain not in log, "in the log of the host")
+    for name in os.listdir(h.db):
+        with open(os.path.join(h.db, name), "rb") as f:
+            expect(plain.encode() not in f.read(), "in " + name)
+
+
 def ids_of_conversations_are_no_keys_of_others(wopr, folder):
     """A conversation's id looks like the key of its first question: another node may ask by it, and gets no answer of it."""
     h = host(wopr, folder)
@@ -635,7 +681,7 @@ def many_turns_cost_what_few_do(wopr, folder):
 
 TESTS = [a_kill_between_any_two_turns_loses_none, another_host_takes_over, of_answers_that_race_for_a_turn_one_has_it, a_close_races_with_an_exchange,
          time_is_over_exactly_at_a_turn, a_cancel_closes_what_is_open, large_turns_are_turns_or_refused_and_nothing_between, turns_go_to_their_channel,
-         schemas_that_are_hostile, forks_at_every_event_end_the_same, a_conversation_in_a_loop_begins_anew, a_conversation_of_a_child,
+         schemas_that_are_hostile, forks_at_every_event_end_the_same, a_conversation_in_a_loop_begins_anew, a_conversation_of_a_child, what_is_sensitive_is_in_no_event,
          ids_of_conversations_are_no_keys_of_others, a_host_without_conversations_has_none, many_turns_cost_what_few_do]
 
 

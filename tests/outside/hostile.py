@@ -263,6 +263,15 @@ def calls_of_tools_nobody_offered(wopr, folder):
             expect(got == want or (got == "response_too_large" and len(calls[0][2]) > 1000), "%s %s %d calls: %s" % (style, streamed, len(calls), snap.get("error")))
         _, snap = w.run(lambda c, turn, s, st: c.say(s, st, "again", [("c", "keep", "{}")]), style, streamed)
         expect(code(snap) == "agent_turns_exceeded", "calls without end: %s" % snap)
+    tools = [{"node": {"typeId": "core.setVariable", "config": {"name": "note"}}, "name": "note"},
+             {"node": {"typeId": "core.channelWrite", "config": {"channelName": "notes"}}, "name": "write"}]
+    for style, streamed in WAYS:  # what the author has set is not the model's
+        wants = [("a", "note", '{"name":"admin","value":true}'), ("b", "note", '{"n\\u0061me":"admin","value":true}'), ("c", "write", '{"channelName":"approvals","value":1}'),
+                 ("d", "note", '{"value":7}')]
+        _, snap = w.run(then(lambda c, s, st: c.say(s, st, "", wants)), style, streamed, tools=tools)
+        returned = [(e["payload"].get("error") or {}).get("code") for e in w.h.events(snap["runId"]) if e["type"] == "agent.toolReturned"]
+        expect(returned == ["tool_arguments_invalid"] * 3 + [None], "%s %s: %s" % (style, streamed, returned))
+        expect(snap["variables"].get("note") == 7 and "admin" not in snap["variables"] and "approvals" not in (snap.get("channels") or {}), "%s" % snap)
     for index in ("-1", "1000000000000000000000", '"0"', "1.5", "null", "9223372036854775807"):
         def odd(c, style, streamed, index=index):
             c.stream()

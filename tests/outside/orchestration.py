@@ -149,6 +149,95 @@ def a_held_decision_survives_a_kill(wopr, folder):
     h.end()
 
 
+def by_port(h, config=None, supervisor=None):
+    """The decision is what the caller of a run says: nothing is worth less."""
+    s = node("s", "core.orchestrator.supervisor", supervisor, agent=LEAD)
+    s["inputs"] = {k: {"type": "variable", "variableName": k} for k in ("decision", "confidence")}
+    w = h.define([s, node("d", "core.dispatch", config)], [edge("e1", "s", "d"), edge("e2", "d", "s")], channels=None,
+                 variables=[{"name": "decision", "type": "object", "defaultValue": {}}, {"name": "confidence", "type": "number", "defaultValue": 1}])
+    if not isinstance(w, str):
+        raise RuntimeError(w)
+    return w
+
+
+def decide(h, w, decision, confidence=1, **configurable):
+    status, got = h.ask("POST", "/v1/runs", {"workflowId": w, "inputs": {"decision": decision, "confidence": confidence}, "configurable": configurable})
+    return got["runId"] if status == 201 else (status, got)
+
+
+def decisions_that_are_none_do_nothing(wopr, folder):
+    h = host(wopr, folder)
+    w = by_port(h)
+    quick = h.define([node("w", "core.noop")], channels=None)
+    rows = [{}, {"kind": "fly"}, {"kind": None}, {"kind": "terminate", "confidence": 1}, {"kind": "terminate", "reason": 7}, {"kind": "next-worker"}, {"kind": "next-worker", "nextWorkerIds": quick},
+            next_worker(), next_worker(""), next_worker("x" * 257), next_worker(*[quick] * 65), next_worker(quick, 7), {**next_worker(quick), "more": 1}, {"kind": "ask-user", "prompt": ""},
+            {"kind": "ask-user", "prompt": {"a": 1}}, {"kind": "ask-user"}]
+    for decision in rows:
+        run = decide(h, w, decision)
+        snap = h.until(run)
+        expect(code(snap) == "validation_error" and not of_kind(h.events(run), "runOrchestrator.decided") and not children(h, run), "ORCH-3: %s: %s" % (str(decision)[:80], snap.get("error")))
+    for name in ("nothing", "../x", "conformance-noop\0", "run_01M86R3AZPNY6FB6FJZP8KFT47"):
+        run = decide(h, w, next_worker(name))
+        snap = h.until(run)
+        expect(code(snap) == "unknown_child_workflow" and not children(h, run), "DISP-5: %r: %s" % (name, snap.get("error")))
+    for confidence, threshold, want in ((0.7, None, "completed"), (0.6999999, None, "waiting-approval"), (0, 0, "completed"), (0.5, 0.5, "completed"), (0.5, 0.4, "completed"), (-1, None, "completed"),
+                                        (2, None, "completed"), (1e-320, 1e-300, "waiting-approval")):
+        run = decide(h, w, {"kind": "terminate"}, confidence, **({} if threshold is None else {"escalationThreshold": threshold}))
+        snap = h.until(run, "waiting-approval", *ENDS)
+        expect(snap["status"] == want, "AGT-30, CHK-12: %s below %s: %s" % (confidence, threshold, snap))
+        if want != "completed":
+            expect(not of_kind(h.events(run), "runOrchestrator.decided"), "ORCH-10")
+            h.ask("POST", "/v1/runs/%s/cancel" % run, {})
+    for threshold in (2, -0.1, "0.5", None, [0.5]):
+        got = decide(h, w, {"kind": "terminate"}, 1, escalationThreshold=threshold)
+        expect(not isinstance(got, str) and got[0] == 400, "AGT-31, CHK-13: %s: %s" % (threshold, got))
+    h.end()
+
+
+def supervisors_that_never_end_are_ended(wopr, folder):
+    h = host(wopr, folder)
+    quick = h.define([node("w", "core.noop")], channels=None)
+    for config, supervisor, configurable, want in (({"iterationCap": 3}, None, {}, "dispatch_iteration_cap_exceeded"), (None, {"iterationCap": 3}, {}, "orchestrator_iteration_cap_exceeded"),
+                                                   (None, None, {"recursionLimit": 9}, "recursion_limit_exceeded"), (None, None, {}, "recursion_limit_exceeded")):
+        run = decide(h, by_port(h, config, supervisor), next_worker(quick), **configurable)
+        began = time.monotonic()
+        snap = h.until(run, seconds=120)
+        events = h.events(run)
+        expect(code(snap) == want, "%s %s %s: %s" % (config, supervisor, configurable, snap.get("error")))
+        expect(len(of_kind(events, "cap.breached")) == 1 and len(children(h, run)) <= len(of_kind(events, "runOrchestrator.decided")), "%s" % of_kind(events, "cap.breached"))
+        print("     %s after %d children, %.1f s" % (want, len(children(h, run)), time.monotonic() - began))
+        again = h.until(h.fork(run), seconds=120)
+        expect(code(again) == want and not children(h, again["runId"]), "a replay: %s" % again.get("error"))
+    h.end()
+
+
+def a_workflow_that_dispatches_itself_ends(wopr, folder):
+    h = host(wopr, folder)
+    w = by_port(h)
+    run = decide(h, w, next_worker(w))  # inputs of a child are the dispatcher's ports: it decides by its defaults
+    snap = h.until(run)
+    expect(code(snap) == "child_failed", "%s" % snap)
+    s = node("s", "core.orchestrator.supervisor", {}, agent=LEAD)
+    name = "self%d" % time.monotonic_ns()
+    s["inputs"] = {"decision": {"type": "static", "value": next_worker(name)}}
+    wf = {"id": name, "name": "W", "version": "1", "nodes": [s, node("d", "core.dispatch")], "edges": [edge("e1", "s", "d"), edge("e2", "d", "s")], "triggers": [], "variables": [],
+          "metadata": {}, "settings": {}}
+    expect(h.ask("PUT", "/v1/host/wopr/workflows/" + name, wf)[0] in (200, 201), "stored")
+    run = h.start(name)
+    began = time.monotonic()
+    snap = h.until(run, seconds=120)
+    depth, at = 0, run
+    while True:
+        kids = children(h, at)
+        expect(len(kids) <= 1, "one worker each: %s" % kids)
+        if not kids:
+            break
+        depth, at = depth + 1, kids[0]
+    expect(snap["status"] == "failed" and depth < 100, "%d deep: %s" % (depth, snap))
+    print("     %d deep, %s, %.1f s" % (depth, code(h.ask("GET", "/v1/runs/" + at)[1]), time.monotonic() - began))
+    h.end()
+
+
 def messages_that_are_written_twice_are_there_once(wopr, folder):
     """CHK-15: killed between the two writes of one messageId, and around the three of the fixture."""
     h = host(wopr, folder)
@@ -181,7 +270,8 @@ def messages_that_are_written_twice_are_there_once(wopr, folder):
     h.end()
 
 
-TESTS = [a_kill_at_every_event_runs_no_worker_twice, another_host_takes_a_dispatcher_over, a_held_decision_survives_a_kill, messages_that_are_written_twice_are_there_once]
+TESTS = [a_kill_at_every_event_runs_no_worker_twice, another_host_takes_a_dispatcher_over, a_held_decision_survives_a_kill, decisions_that_are_none_do_nothing,
+         supervisors_that_never_end_are_ended, a_workflow_that_dispatches_itself_ends, messages_that_are_written_twice_are_there_once]
 
 
 def main():

@@ -749,6 +749,8 @@ class NodeType(TypedDict):
     outputs: NotRequired[Dict[str, str]]
     example: NotRequired[Dict[str, Any]]
     worker: NotRequired[bool]
+    pack: NotRequired[str]
+    executable: NotRequired[bool]
     inputSchema: NotRequired[Any]
     outputSchema: NotRequired[Any]
 

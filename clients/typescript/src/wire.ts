@@ -1146,6 +1146,10 @@ export interface NodeType {
   example?: Record<string, unknown>;
   /** true: workers execute it. */
   worker?: boolean;
+  /** The pack that brings it, NAME@VERSION. */
+  pack?: string;
+  /** Of a type of a pack: whether this host executes its language. */
+  executable?: boolean;
   /** JSON Schema of what a worker is given. */
   inputSchema?: unknown;
   /** JSON Schema of what a worker returns. */

@@ -5,6 +5,7 @@
  *   phase 0 -----> judge: compile, check -> phase 1: queue ----> write, reply, resume
  */
 #include "base/clock.h"
+#include "packs/pins.h"
 #include "store/workflows.h"
 #include "wire/v1/wire_int.h"
 
@@ -128,6 +129,9 @@ static int put_judge(struct edit *e, struct wopr_error *err) {
     else if (!str_eq(f.sum.wf->id, e->row.workflow_id))
         rc = wire_field_error(err, "id", "mismatch",
                               "the id of the definition is not that of the path");
+    if (rc == 0) /* PACK-64 */
+        rc = pack_pins_check(wire_of(c)->store, c->body, c->who.tenant, PACK_LANGUAGES_HERE,
+                             c->arena, err);
     if (rc == 0) {
         e->row.hash = f.sum.wf->hash;
         e->row.version = arena_str(c->arena, f.sum.wf->version);

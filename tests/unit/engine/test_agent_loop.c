@@ -298,6 +298,87 @@ Test(agent_loop, a_bound_that_cannot_be_measured_is_said) {
     cr_expect_eq(p.asked, 1u);
 }
 
+#define COUNTED(usage)                                                                             \
+    "{\"model\":\"x\",\"choices\":[{\"message\":{\"content\":\"\",\"tool_calls\":[" CALLS(         \
+        "1", "keep", "{}") "]}}],\"usage\":" usage "}"
+
+/* Nor is one of counts that are none: they are not 0. */
+Test(agent_loop, counts_that_are_none_pass_no_bound) {
+    static const char *const NONE[] = {
+        COUNTED("{\"prompt_tokens\":-1,\"completion_tokens\":5}"),
+        COUNTED("{\"prompt_tokens\":1,\"completion_tokens\":1.5}"),
+        COUNTED("{\"prompt_tokens\":\"1\",\"completion_tokens\":5}"),
+        COUNTED("{\"prompt_tokens\":2147483648,\"completion_tokens\":5}"),
+        COUNTED("{\"prompt_tokens\":1e400,\"completion_tokens\":5}"),
+        COUNTED("{\"prompt_tokens\":1}"),
+        COUNTED("{\"completion_tokens\":1}"),
+        COUNTED("{\"prompt_tokens\":1,\"completion_tokens\":5,\"prompt_tokens_details\":{"
+                "\"cached_tokens\":2}}"),
+        COUNTED("[]"),
+        COUNTED("7"),
+    };
+    for (size_t i = 0; i < sizeof NONE / sizeof *NONE; i++) {
+        struct play p = {.says = {NONE[i], SAYS("end")}}, free = p;
+        play(&p, "{\"prompt\":\"p\",\"maxTotalTokens\":100," KEEP "}");
+        cr_expect(str_eqc(p.end.error_code, "agent_usage_unknown"), "%s", NONE[i]);
+        cr_expect_eq(p.asked, 1u, "%s", NONE[i]);
+        play(&free, "{\"prompt\":\"p\"," KEEP "}");
+        cr_expect_eq(free.end.outcome, NODE_OUT_DONE, "%s", NONE[i]);
+        cr_expect_eq(json_get(free.end.outputs, "usage").n, 0u, "%s", NONE[i]);
+    }
+}
+
+/* Providers refuse a conversation with two calls of one id, or a name that no tool could have. */
+Test(agent_loop, what_goes_back_has_ids_and_names_of_its_own) {
+    struct play p = {.says = {WANTS("", CALLS("x", "keep", "{}") "," CALLS(
+                                            "x", "a b", "{}") "," CALLS("call_1_1", "keep", "{}")),
+                              WANTS("", CALLS("x", "keep", "{}")), SAYS("end")}};
+    const char *config = "{\"prompt\":\"p\"," KEEP "}";
+    play(&p, config);
+    cr_assert_eq(p.end.outcome, NODE_OUT_DONE);
+    p.answers_nr = 2;
+    enter(&p, config, 0);
+    struct str messages = json_get(p.end.request.body, "messages");
+    static const char *const WANT[] = {"1.tool_calls.0.id",
+                                       "x",
+                                       "1.tool_calls.1.id",
+                                       "call_1_1",
+                                       "2.tool_call_id",
+                                       "x",
+                                       "3.tool_call_id",
+                                       "call_1_1",
+                                       "5.tool_calls.0.id",
+                                       "call_2_0",
+                                       "6.tool_call_id",
+                                       "call_2_0",
+                                       "1.tool_calls.1.function.name",
+                                       "unknown_tool",
+                                       "1.tool_calls.2.id",
+                                       "call_1_2"};
+    for (size_t i = 0; i < sizeof WANT / sizeof *WANT; i += 2) {
+        struct str got = json_string(json_path_get(messages, str_c(WANT[i]), a), a);
+        cr_expect(str_eqc(got, WANT[i + 1]), "%s: " STR_FMT, WANT[i], STR_ARG(got));
+    }
+}
+
+/* What the author of a tool has set is not the model's (AGT-9). */
+Test(agent_loop, arguments_do_not_replace_a_tools_configuration) {
+    struct play p = {.says = {WANTS("", CALLS("1", "set", "{\\\"name\\\":\\\"b\\\"}") "," CALLS(
+                                            "2", "set", "{\\\"value\\\":7}")),
+                              SAYS("end")}};
+    play(&p, "{\"prompt\":\"p\",\"tools\":[{\"name\":\"set\",\"node\":{\"typeId\":"
+             "\"core.setVariable\",\"config\":{\"name\":\"a\"}}}]}");
+    cr_assert_eq(p.end.outcome, NODE_OUT_DONE, STR_FMT, STR_ARG(p.end.error_message));
+    size_t set = 0;
+    for (size_t i = 0; i < p.made_nr; i++)
+        if (p.made[i].kind == EFFECT_VARIABLE) {
+            cr_expect(str_eqc(p.made[i].name, "a"));
+            set++;
+        }
+    cr_expect_eq(set, 1u);
+    cr_expect(str_eqc(json_get(member(&p, 2, "error"), "code"), "\"tool_arguments_invalid\""));
+}
+
 /* However a configuration is cut or bent, it is judged in bounds. */
 Test(agent_loop, bent_configurations_are_judged) {
     static const char GOOD[] =

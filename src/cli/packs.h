@@ -1,0 +1,33 @@
+/*
+ * packs.h: what the files of wopr packs share.  Layer: cli.
+ */
+#ifndef WOPR_CLI_PACKS_H
+#define WOPR_CLI_PACKS_H
+
+#include "cli/verbs.h"
+#include "packs/trust.h"
+
+struct packs_args {
+    const char *url, *out, *key, *public_key, *from, *integrity, *reason;
+    bool shared, force, json;
+};
+/* --- packs_kit.c --- */
+/* A file of at most max bytes into out, which the caller ends; 1 with a message. */
+int packs_file_read(const char *path, size_t max, struct buf *out);
+/* 1 with a message; without force only when there is no such file. */
+int packs_file_write(const char *path, struct str bytes, unsigned mode, bool force);
+/* The tarball as a pack, in c->arena; the message of a failure is printed. */
+int packs_judge(struct cli *c, struct str tarball, bool entry, struct pack_judged *out);
+/* "sha256-..." of it, in c->arena. */
+struct str packs_sri(struct cli *c, const struct sha256 *digest);
+
+/* --- packs_make.c: each a cli_verb --- */
+int packs_keygen(struct cli *c, struct store *s, const void *args);
+int packs_build(struct cli *c, struct store *s, const void *args);
+int packs_sign(struct cli *c, struct store *s, const void *args);
+int packs_verify(struct cli *c, struct store *s, const void *args);
+int packs_publish(struct cli *c, const void *args);
+/* --- packs_install.c --- */
+int packs_install(struct cli *c, struct store *s, const void *args);
+
+#endif

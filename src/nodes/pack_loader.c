@@ -1,0 +1,386 @@
+/* pack_loader.c: which pack has a type, and what was loaded of it; see pack_loader.h. */
+#include "nodes/pack_loader.h"
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "codec/jobj.h"
+#include "nodes/nodes.h"
+#include "packs/judge.h"
+#include "packs/pins.h"
+#include "packs/semver.h"
+#include "store/packs.h"
+
+#include <stdio.h>
+
+#define INDEX_ARENA_MAX (64u * 1024 * 1024)
+#define INDEX_MS        500u
+#define INDEXES_MAX     1000u /* tenants that are remembered */
+
+struct offer { /* a type of an installed pack */
+    struct str type_id, name, version;
+    struct sha256 pack;
+};
+struct type_index { /* what a tenant has installed */
+    char *tenant;
+    uint64_t made_ms;
+    struct arena *a;
+    struct pack_installs installs;
+    struct offer *v;
+    size_t n;
+};
+struct loaded { /* a pack, by its digest; kept until the end */
+    char hex[65], module[SANDBOX_DIGEST + 1];
+    int rc; /* why it cannot be used */
+    char why[512];
+    struct arena *a;
+    struct node_type *types;
+    struct wasm_type *wasm;
+    size_t types_nr;
+};
+struct pack_loader {
+    struct store *store;
+    struct sandbox *sandbox;
+    struct manifest_rules *rules;
+    pthread_mutex_t mu;   /* of the maps */
+    pthread_mutex_t load; /* one pack is loaded at a time */
+    struct map *indexes;  /* by tenant */
+    struct map *loaded;   /* by hex */
+};
+
+int pack_loader_new(struct store *store, struct sandbox *sandbox, struct pack_loader **out,
+                    struct wopr_error *err) {
+    struct pack_loader *p = MEM_NEW(struct pack_loader);
+    *out = NULL;
+    if (!p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for packs");
+    p->store = store;
+    p->sandbox = sandbox;
+    pthread_mutex_init(&p->mu, NULL);
+    pthread_mutex_init(&p->load, NULL);
+    p->indexes = map_new();
+    p->loaded = map_new();
+    if (p->indexes && p->loaded) {
+        *out = p;
+        return 0;
+    }
+    pack_loader_free(p);
+    return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for packs");
+}
+
+static void index_free(struct type_index *x) {
+    if (!x) return;
+    mem_free(x->tenant);
+    arena_free(x->a);
+    mem_free(x);
+}
+
+static void loaded_free(struct loaded *l) {
+    if (!l) return;
+    arena_free(l->a);
+    mem_free(l);
+}
+
+void pack_loader_free(struct pack_loader *p) {
+    size_t it = 0;
+    void *v;
+    if (!p) return;
+    while (p->indexes && map_next(p->indexes, &it, NULL, &v)) index_free(v);
+    it = 0;
+    while (p->loaded && map_next(p->loaded, &it, NULL, &v)) {
+        struct loaded *l = v;
+        if (l->module[0]) sandbox_drop(p->sandbox, l->module);
+        loaded_free(l);
+    }
+    map_free(p->indexes);
+    map_free(p->loaded);
+    manifest_rules_free(p->rules);
+    pthread_mutex_destroy(&p->mu);
+    pthread_mutex_destroy(&p->load);
+    mem_free(p);
+}
+
+/* --- what is installed --- */
+
+static bool offers_add(struct type_index *x, const struct pack_install *i, size_t *n) {
+    struct json_elements nodes = {0};
+    struct str raw = json_get(i->manifest, "nodes");
+    if (raw.n == 0 || json_elements(raw, x->a, &nodes, NULL) != 0) return !arena_failed(x->a);
+    for (size_t k = 0; k < nodes.n; k++, (*n)++) {
+        if (!x->v) continue;
+        x->v[*n] = (struct offer){json_string(json_get(nodes.v[k], "typeId"), x->a), i->name,
+                                  i->version, i->digest};
+    }
+    return !arena_failed(x->a);
+}
+
+static int index_make(struct pack_loader *p, struct str tenant, struct type_index **out,
+                      struct wopr_error *err) {
+    struct type_index *x = MEM_NEW(struct type_index);
+    int rc = WOPR_E_NO_MEMORY;
+    if (x) {
+        x->made_ms = clock_mono_ms();
+        x->tenant = mem_strndup(tenant.n > 0 ? tenant.p : "", tenant.n);
+        x->a = arena_new(INDEX_ARENA_MAX);
+    }
+    if (x && x->tenant && x->a)
+        rc = store_pack_installs(p->store, tenant, false, x->a, &x->installs, err);
+    for (int pass = 0; rc == 0 && pass < 2; pass++) { /* count, then fill */
+        size_t n = 0;
+        for (size_t i = 0; rc == 0 && i < x->installs.n; i++)
+            if (!offers_add(x, &x->installs.v[i], &n)) rc = WOPR_E_NO_MEMORY;
+        if (rc == 0 && pass == 0) x->v = ARENA_ARRAY(x->a, struct offer, n + 1);
+        if (rc == 0 && !x->v) rc = WOPR_E_NO_MEMORY;
+        x->n = n;
+    }
+    if (rc == 0) {
+        *out = x;
+        return 0;
+    }
+    index_free(x);
+    return rc == WOPR_E_NO_MEMORY ? wopr_error_set(err, rc, "no memory for installed packs") : rc;
+}
+
+/* The index of a tenant, with p->mu held, which it needs for as long as it is looked at. */
+static int index_locked(struct pack_loader *p, struct str tenant, struct type_index **out,
+                        struct wopr_error *err) {
+    struct type_index *x = map_get(p->indexes, tenant), *fresh = NULL;
+    void *old = NULL;
+    *out = x;
+    if (x && clock_mono_ms() - x->made_ms < INDEX_MS) return 0;
+    pthread_mutex_unlock(&p->mu); /* the store may take its time */
+    int rc = index_make(p, tenant, &fresh, err);
+    pthread_mutex_lock(&p->mu);
+    if (rc != 0) return rc;
+    if (map_count(p->indexes) >= INDEXES_MAX) {
+        size_t it = 0;
+        void *v;
+        while (map_next(p->indexes, &it, NULL, &v)) index_free(v);
+        struct map *empty = map_new();
+        map_free(p->indexes);
+        p->indexes = empty;
+    }
+    if (!p->indexes || map_put(p->indexes, tenant, fresh, &old) != 0) {
+        index_free(fresh);
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for installed packs");
+    }
+    index_free(old);
+    *out = fresh;
+    return 0;
+}
+
+/* --- which one it is --- */
+
+static bool pinned_otherwise(const struct offer *o, const struct json_members *pins,
+                             struct arena *a) {
+    for (size_t i = 0; i < pins->n; i++)
+        if (str_eq(pins->v[i].key, o->name))
+            return !str_eq(json_string(json_get(pins->v[i].raw, "version"), a), o->version);
+    return false;
+}
+
+static bool higher(const struct offer *a, const struct offer *b) {
+    struct semver va, vb;
+    return semver_parse(a->version, &va) && semver_parse(b->version, &vb) &&
+           semver_cmp(&va, &vb) > 0;
+}
+
+static const struct offer *offer_find(const struct type_index *x, struct str type_id,
+                                      const struct json_members *pins, struct arena *a) {
+    const struct offer *best = NULL;
+    for (size_t i = 0; i < x->n; i++) {
+        const struct offer *o = &x->v[i];
+        if (!str_eq(o->type_id, type_id) || pinned_otherwise(o, pins, a)) continue;
+        if (!best || higher(o, best)) best = o;
+    }
+    return best;
+}
+
+/* --- loading --- */
+
+struct asked { /* a question to the sandbox that is waited for */
+    pthread_mutex_t mu;
+    pthread_cond_t cond;
+    bool done;
+    int rc;
+    struct buf text;
+};
+
+static void asked_done(void *ctx, const struct sandbox_report *r) {
+    struct asked *q = ctx;
+    pthread_mutex_lock(&q->mu);
+    q->done = true;
+    q->rc = r->rc;
+    if (r->rc == 0) buf_adds(&q->text, r->text);
+    pthread_cond_signal(&q->cond);
+    pthread_mutex_unlock(&q->mu);
+}
+
+static int module_ask(struct pack_loader *p, const char *module, struct arena *a, struct str *out,
+                      struct wopr_error *err) {
+    struct asked q = {.done = false};
+    const struct sandbox_request r = {.module = str_c(module), .message = STR("{}")};
+    pthread_mutex_init(&q.mu, NULL);
+    pthread_cond_init(&q.cond, NULL);
+    buf_init(&q.text, 1024u * 1024);
+    int rc = sandbox_submit(p->sandbox, &r, asked_done, &q, err);
+    if (rc == 0) {
+        pthread_mutex_lock(&q.mu);
+        while (!q.done) pthread_cond_wait(&q.cond, &q.mu);
+        pthread_mutex_unlock(&q.mu);
+        rc = q.rc;
+        if (rc != 0) wopr_error_set(err, WOPR_E_UNAVAILABLE, "the sandbox does not answer");
+    }
+    if (rc == 0) *out = arena_str(a, buf_str(&q.text));
+    if (rc == 0 && !out->p) rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
+    buf_fini(&q.text);
+    pthread_cond_destroy(&q.cond);
+    pthread_mutex_destroy(&q.mu);
+    return rc;
+}
+
+static bool declared(const struct pack_manifest *m, struct str type_id, struct arena *a) {
+    struct json_elements nodes = {0};
+    if (m->nodes.n == 0 || json_elements(m->nodes, a, &nodes, NULL) != 0) return false;
+    for (size_t i = 0; i < nodes.n; i++)
+        if (str_eq(json_string(json_get(nodes.v[i], "typeId"), a), type_id)) return true;
+    return false;
+}
+
+static int types_make(struct pack_loader *p, struct loaded *l, const struct pack_manifest *m,
+                      struct str report, struct wopr_error *err) {
+    struct json_elements types = {0};
+    struct str raw = json_get(report, "types");
+    if (raw.n == 0) {
+        struct str code = json_string(json_get(report, "code"), l->a),
+                   why = json_string(json_get(report, "message"), l->a);
+        return wopr_error_set(err, WOPR_E_PACK_LOAD,
+                              "the module cannot be loaded: " STR_FMT ": " STR_FMT, STR_ARG(code),
+                              STR_ARG(why));
+    }
+    if (!str_eq(json_string(json_get(report, "pack"), l->a), m->name))
+        return wopr_error_set(err, WOPR_E_PACK_LOAD,
+                              "the module calls itself otherwise than the manifest");
+    if (json_elements(raw, l->a, &types, NULL) != 0)
+        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
+    l->types = ARENA_ARRAY(l->a, struct node_type, types.n + 1);
+    l->wasm = ARENA_ARRAY(l->a, struct wasm_type, types.n + 1);
+    for (size_t i = 0; l->types && l->wasm && i < types.n; i++) {
+        struct str id = json_string(types.v[i], l->a);
+        if (!declared(m, id, l->a))
+            return wopr_error_set(err, WOPR_E_PACK_LOAD,
+                                  "the module has a type that the manifest does not name");
+        l->wasm[i] = (struct wasm_type){.type_id = id.p,
+                                        .digest = l->module,
+                                        .time_ms = sandbox_limits(p->sandbox).time_ms_max};
+        l->types[i] = (struct node_type){.type_id = id.p, .fn = exec_wasm, .ctx = &l->wasm[i]};
+        l->types_nr++;
+    }
+    return arena_failed(l->a) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack") : 0;
+}
+
+static int judged_load(struct pack_loader *p, struct loaded *l, const struct sha256 *digest,
+                       struct wopr_error *err) {
+    const struct pack_expect expect = {.entry = true};
+    struct pack_judged j = {0};
+    struct str report = STR_NONE;
+    struct buf tarball;
+    struct arena *a = arena_new(PACK_ARENA_MAX);
+    buf_init(&tarball, PACK_TARBALL_BYTES_MAX);
+    int rc = a ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
+    if (rc == 0 && !p->rules) rc = manifest_rules_new(&p->rules, err);
+    if (rc == 0) rc = store_pack_blob(p->store, digest, &tarball, err);
+    if (rc == 0) rc = pack_judge(p->rules, buf_str(&tarball), &expect, a, &j, err);
+    if (rc == 0 && j.manifest.language != PACK_LANG_WASM)
+        rc = wopr_error_set(err, WOPR_E_PACK_RUNTIME,
+                            "this host executes packs of the language wasm");
+    if (rc == 0) rc = sandbox_keep(p->sandbox, j.entry, l->module, err);
+    if (rc == 0) rc = module_ask(p, l->module, l->a, &report, err);
+    if (rc == 0) rc = types_make(p, l, &j.manifest, report, err);
+    buf_fini(&tarball);
+    arena_free(a);
+    return rc;
+}
+
+/* The pack of this digest, loaded.  What cannot be loaded is remembered, unless it may be another
+ * time. */
+static struct loaded *loaded_get(struct pack_loader *p, const struct sha256 *digest,
+                                 struct wopr_error *err) {
+    char hex[65];
+    sha256_hex(digest, hex);
+    pthread_mutex_lock(&p->load);
+    pthread_mutex_lock(&p->mu);
+    struct loaded *l = map_get(p->loaded, str_c(hex));
+    pthread_mutex_unlock(&p->mu);
+    if (!l && (l = MEM_NEW(struct loaded)) != NULL) {
+        memcpy(l->hex, hex, sizeof hex);
+        l->a = arena_new(8u * 1024 * 1024);
+        l->rc = l->a ? judged_load(p, l, digest, err)
+                     : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
+        if (l->rc != 0) snprintf(l->why, sizeof l->why, "%s", err ? err->message : "");
+        pthread_mutex_lock(&p->mu);
+        bool drop = wopr_err_passes(l->rc) || map_put(p->loaded, str_c(l->hex), l, NULL) != 0;
+        pthread_mutex_unlock(&p->mu);
+        if (drop) {
+            if (l->module[0]) sandbox_drop(p->sandbox, l->module);
+            loaded_free(l);
+            l = NULL;
+            if (err && err->code == 0)
+                wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
+        }
+    }
+    pthread_mutex_unlock(&p->load);
+    if (l && l->rc != 0) {
+        wopr_error_set(err, l->rc, "%s", l->why);
+        return NULL;
+    }
+    return l;
+}
+
+/* --- for the engine --- */
+
+static int resolve(void *ctx, struct str tenant, struct str type_id, struct str definition,
+                   struct sha256 *pack, bool *found, struct wopr_error *err) {
+    struct pack_loader *p = ctx;
+    struct json_members m = {0};
+    struct type_index *x;
+    struct arena *a = arena_new(4u * 1024 * 1024);
+    *found = false;
+    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a pack");
+    struct str pins = json_get(definition, "packs");
+    int rc =
+        pins.n > 0 ? pack_pins_check(p->store, definition, tenant, PACK_LANGUAGES_HERE, a, err) : 0;
+    if (rc == 0 && pins.n > 0) rc = json_members(pins, a, &m, err);
+    if (rc != 0) {
+        arena_free(a);
+        return rc;
+    }
+    pthread_mutex_lock(&p->mu);
+    rc = index_locked(p, tenant, &x, err);
+    const struct offer *o = rc == 0 ? offer_find(x, type_id, &m, a) : NULL;
+    if (o) *pack = o->pack;
+    *found = o != NULL;
+    pthread_mutex_unlock(&p->mu);
+    arena_free(a);
+    if (rc == 0 && *found && !loaded_get(p, pack, err)) rc = err ? err->code : WOPR_E_PACK_LOAD;
+    return rc;
+}
+
+static const struct node_type *type(void *ctx, const struct sha256 *pack, struct str type_id,
+                                    struct wopr_error *err) {
+    struct loaded *l = loaded_get(ctx, pack, err);
+    for (size_t i = 0; l && i < l->types_nr; i++)
+        if (str_eqc(type_id, l->types[i].type_id)) return &l->types[i];
+    if (l) wopr_error_set(err, WOPR_E_PACK_LOAD, "the pack of the run has no such type");
+    return NULL;
+}
+
+bool pack_loader_has(struct pack_loader *p, struct str tenant, struct str type_id) {
+    struct sha256 pack;
+    struct wopr_error err = {0};
+    bool found;
+    return resolve(p, tenant, type_id, STR_NONE, &pack, &found, &err) == 0 && found;
+}
+
+struct engine_modules pack_loader_modules(struct pack_loader *p) {
+    return (struct engine_modules){.ctx = p, .resolve = resolve, .type = type};
+}

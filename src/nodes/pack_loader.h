@@ -1,0 +1,28 @@
+/*
+ * pack_loader.h: node types of installed packs, as the engine asks for them (PACK-61 to PACK-66,
+ * WASM-2).  Layer: nodes; for the host.
+ *
+ * An install is the approval of a pack for a tenant; one without a tenant is for all.  Without a
+ * pin the highest installed version has a type.  What was looked up is remembered for half a
+ * second, so a removal takes effect that soon; a pack that was loaded stays loaded.  Of a type that
+ * a module has, its manifest must speak.
+ *
+ * Threads: any.  Loading a pack for the first time reads its tarball, and asks a worker of the
+ * sandbox what it is: milliseconds, ten seconds at most.
+ */
+#ifndef WOPR_NODES_PACK_LOADER_H
+#define WOPR_NODES_PACK_LOADER_H
+
+#include "engine/engine.h"
+
+struct pack_loader;
+/* store and sandbox are borrowed.  NO_MEMORY. */
+MUST_CHECK int pack_loader_new(struct store *store, struct sandbox *sandbox,
+                               struct pack_loader **out, struct wopr_error *err);
+void pack_loader_free(struct pack_loader *p); /* takes NULL; after the engine, before the sandbox */
+/* Has the tenant (empty: all tenants) installed a pack with this type that can be loaded here? */
+bool pack_loader_has(struct pack_loader *p, struct str tenant, struct str type_id);
+/* For struct engine_config. */
+struct engine_modules pack_loader_modules(struct pack_loader *p);
+
+#endif
