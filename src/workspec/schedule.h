@@ -1,7 +1,7 @@
 /*
  * schedule.h: which step of a plan is next when tasks can slip (WS-63, WS-64, WS-112, WS-118).
- * Layer: workspec.  Pure: the caller brings the instants.  With the virtual clock and nobody to wait
- * for it gives the steps of ws_next_step, in the same order.
+ * Layer: workspec.  Pure: the caller brings the instants.  With the virtual clock and nobody to
+ * wait for it gives the steps of ws_next_step, in the same order.
  */
 #ifndef WOPR_WORKSPEC_SCHEDULE_H
 #define WOPR_WORKSPEC_SCHEDULE_H
