@@ -18,6 +18,8 @@ find_library(WABT_LIBRARY NAMES libwabt.a)
 if(NOT WABT_HEADERS OR NOT WABT_LIBRARY)
   message(FATAL_ERROR "libwabt.a and its headers are missing (Debian: wabt)")
 endif()
+file(STRINGS ${WABT_HEADERS}/wabt/config.h WABT_VERSION REGEX "define WABT_VERSION_STRING")
+string(REGEX REPLACE ".*\"(.*)\".*" "\\1" WABT_VERSION "${WABT_VERSION}")
 add_library(wopr_wabt INTERFACE)
 target_include_directories(wopr_wabt SYSTEM INTERFACE ${WABT_HEADERS})
 # Pushing a call, so that its steps can be counted, is private to wabt.

@@ -1,4 +1,5 @@
 /* child.c: see child.h. */
+#define _GNU_SOURCE /* posix_spawn_file_actions_addclosefrom_np */
 #include "base/child.h"
 
 #include "base/clock.h"
@@ -39,6 +40,7 @@ static int spawn(const char *program, char *const argv[], int end, pid_t *pid) {
     if (rc == 0) {
         posix_spawn_file_actions_adddup2(&files, end, STDIN_FILENO);
         posix_spawn_file_actions_adddup2(&files, end, STDOUT_FILENO);
+        posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
         rc = posix_spawn(pid, program, &files, &a, argv, empty);
         posix_spawnattr_destroy(&a);
     }

@@ -1,8 +1,10 @@
 /* cmd_workspec.c: wopr workspec: WorkSpec documents, checked, planned and brought to version
  * 2.0, without a
  * host. */
+#include "base/embed.h"
 #include "base/fs.h"
 #include "cli/verbs.h"
+#include "workspec/migrate.h"
 #include "workspec/plan.h"
 
 #include <errno.h>
@@ -12,6 +14,8 @@ enum { UNREADABLE = 2, PLAN_COLUMNS = 78 };
 static const char USAGE[] =
     "usage: wopr workspec validate FILE... [--profile host|reference] [--json]\n"
     "       wopr workspec plan FILE [--json | --svg]   who does what when\n"
+    "       wopr workspec migrate FILE                 version 1.0 to 2.0, on standard output\n"
+    "       wopr workspec schema                       a JSON Schema of documents, for editors\n"
     "Documents are JSON; a FILE that ends in .yaml or .yml is YAML.  \"-\" is standard input, "
     "JSON\n"
     "unless --yaml is given.  The exit status is 0 without errors, 1 with some, 2 when a FILE\n"
@@ -207,9 +211,55 @@ static int plan_file(struct cli *c, struct store *unused, const void *args) {
     return rc;
 }
 
+/* The document as it would be, and what is wrong with it: as a text of its own (WS-131). */
+static int migrated_check(struct cli *c, struct spec *s, const struct ws_value *v) {
+    struct wopr_error err = {0};
+    struct buf b;
+    buf_init(&b, SIZE_MAX / 2);
+    ws_write(&b, v, 2);
+    buf_addc(&b, '\n');
+    int rc = buf_failed(&b) ? spec_no_memory() : 0;
+    if (rc == 0 && ws_parse(buf_str(&b), WS_JSON, &WS_LIMITS_DEFAULT, s->a, &s->doc, &err) != 0)
+        rc = cli_fail(&err);
+    if (rc == 0) rc = doc_check(s, WS_HOST);
+    if (rc < UNREADABLE) {
+        cli_print(&b);
+        problems_print(c, s, "migrated", stderr);
+    }
+    buf_fini(&b);
+    return rc;
+}
+
+static int migrate_file(struct cli *c, struct store *unused, const void *args) {
+    struct wopr_error err = {0};
+    const struct ws_value *v;
+    struct spec s;
+    (void)unused;
+    int rc = spec_open(&s);
+    if (rc == 0) rc = doc_read(c, &s, c->argv[1], args);
+    if (rc == 0 && s.doc.root == NULL) {
+        rc = doc_check(&s, WS_HOST);
+        problems_print(c, &s, c->argv[1], stderr);
+    } else if (rc == 0) {
+        rc = ws_migrate(&s.doc, s.a, &v, &err) != 0 ? cli_fail(&err) : migrated_check(c, &s, v);
+    }
+    spec_close(&s);
+    return rc;
+}
+
+static int schema_print(struct cli *c, struct store *unused, const void *args) {
+    const struct embed_file *f = embed_find("api/workspec/workspec-2.0.schema.json");
+    (void)c, (void)unused, (void)args;
+    ASSERT(f != NULL);
+    fwrite(f->data, 1, f->size, stdout);
+    return 0;
+}
+
 static const struct cli_verb VERBS[] = {
     {"validate", 1, VERB_ANY_ARGS, NULL, validate_files, VERB_NO_FILE},
     {"plan", 1, 1, NULL, plan_file, VERB_NO_FILE},
+    {"migrate", 1, 1, NULL, migrate_file, VERB_NO_FILE},
+    {"schema", 0, 0, NULL, schema_print, VERB_NO_FILE},
 };
 
 int cmd_workspec(struct cli *c) {

@@ -4,6 +4,7 @@
 #include "codec/json.h"
 #include "domain/lint.h"
 #include "nodes/nodes.h"
+#include "packs/pins.h"
 #include "store/tasks.h"
 
 #include <stdio.h>
@@ -25,9 +26,27 @@ static bool worker_type(const struct checker *k, struct str type_id, struct aren
     return false;
 }
 
+/* A type of an installed pack, whose language hosts of this build execute. */
+static bool pack_type(const struct checker *k, struct str type_id, struct arena *a,
+                      struct wf_type *out) {
+    struct pack_nodes all;
+    struct wopr_error err;
+    if (k->store == NULL || pack_nodes_list(k->store, k->tenant, a, &all, &err) != 0) return false;
+    for (size_t i = 0; i < all.n; i++) {
+        if (!str_eq(all.v[i].type_id, type_id) ||
+            (PACK_LANGUAGES_HERE & 1u << all.v[i].language) == 0)
+            continue;
+        *out = (struct wf_type){
+            .type_id = all.v[i].type_id, .summary = all.v[i].summary, .takes_ports = true};
+        return true;
+    }
+    return false;
+}
+
 static bool type_find(void *ctx, struct str type_id, struct arena *a, struct wf_type *out) {
     const struct checker *k = ctx;
-    return k->built_in.find(k->built_in.ctx, type_id, a, out) || worker_type(k, type_id, a, out);
+    return k->built_in.find(k->built_in.ctx, type_id, a, out) || worker_type(k, type_id, a, out) ||
+           pack_type(k, type_id, a, out);
 }
 
 static bool type_name(void *ctx, size_t i, struct arena *a, struct str *type_id) {
@@ -46,7 +65,7 @@ static bool knows_type(void *ctx, struct str type_id) {
     struct wf_type t;
     if (node_registry_find(k->registry, type_id) || type_elsewhere(ctx, type_id)) return true;
     struct arena *a = arena_new(WORKER_TYPE_MAX);
-    bool known = a && worker_type(k, type_id, a, &t);
+    bool known = a && (worker_type(k, type_id, a, &t) || pack_type(k, type_id, a, &t));
     arena_free(a);
     return known;
 }

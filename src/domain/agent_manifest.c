@@ -43,6 +43,16 @@ bool agent_id_ok(struct str id) {
     return segments >= 2;
 }
 
+const char *const AGENT_CLASSES[AGENT_CLASSES_NR] = {"reasoning", "tool-using",     "chat",
+                                                     "code",      "vision",         "multimodal",
+                                                     "embedding", "classification", "retrieval"};
+
+int agent_class_no(struct str name) {
+    for (unsigned i = 0; i < AGENT_CLASSES_NR; i++)
+        if (str_eqc(name, AGENT_CLASSES[i])) return (int)i;
+    return -1;
+}
+
 const char *agent_model_class(struct str of_manifest) {
     static const struct {
         const char *manifest, *ref;

@@ -56,6 +56,10 @@ struct str agent_definition(struct str manifest, struct str files, struct arena 
 /* Does the value fit the schema?  NULL when it does, else why not, in a; *judged is false where the
  * schema is none.  value empty: only that.  Checked texts. */
 const char *agent_schema_wrong(struct str schema, struct str value, struct arena *a, bool *judged);
+/* The classes of AgentRef (AGT-2), by number; a set of them is a bit for each. */
+#define AGENT_CLASSES_NR 9u
+extern const char *const AGENT_CLASSES[AGENT_CLASSES_NR];
+int agent_class_no(struct str name); /* -1: it is none */
 /* The class of AgentRef that a manifest's class means (AGT-42), NULL: it is none. */
 const char *agent_model_class(struct str of_manifest);
 

@@ -1,5 +1,6 @@
 /* lint_node.c: checks nodes against the facts about their types, their inputs, and the names they
  * use. */
+#include "domain/agent_manifest.h"
 #include "domain/lint_int.h"
 #include "domain/workflow_int.h"
 
@@ -180,6 +181,23 @@ static void child_check(struct lint *l, const struct lint_node *n) {
     lint_leave(l, mark);
 }
 
+/* Agents of other tiers may come with packs, or be nobody here (AGT-41). */
+static void pin_check(struct lint *l, const struct lint_node *n) {
+    struct str pin = json_get(n->raw, "agent");
+    bool pinned = pin.n > 0 && json_type_of(pin) == JSON_OBJECT && l->types->agent != NULL;
+    struct str id = pinned ? agent_of_pin(pin, l->a) : STR_NONE;
+    if (!agent_must_exist(id) || l->types->agent(l->types->ctx, id)) return;
+    bool source = json_get(pin, "sourceManifestId").n > 0;
+    const char *key = source ? "sourceManifestId" : "agentId";
+    struct lint_more more = {.value = json_get(pin, key)};
+    size_t mark = lint_enter(l, STR("agent"));
+    lint_tell(l, false, key, &more,
+              "the workspace has no agent \"%.*s\" yet; runs are refused until there is one (wopr "
+              "agents put)",
+              LINT_SHOWN(id));
+    lint_leave(l, mark);
+}
+
 static void node_check(struct lint *l, struct lint_node *n) {
     struct lint_shape settings = {.schema = STR(NODE_SETTINGS), .ignores = true};
     struct str raw = json_get(n->raw, "settings");
@@ -187,6 +205,7 @@ static void node_check(struct lint *l, struct lint_node *n) {
     if (n->type_id.p != NULL && n->type == NULL) type_unknown(l, n);
     if (n->type != NULL) config_check(l, n);
     if (n->traits & NODE_IS_PARENT) child_check(l, n);
+    pin_check(l, n);
     if (raw.p != NULL && json_type_of(raw) == JSON_OBJECT) {
         size_t mark = lint_enter(l, STR("settings"));
         lint_shape(l, raw, &settings);

@@ -37,6 +37,8 @@ struct wf_types {
     bool (*elsewhere)(void *ctx, struct str type_id);
     /* Is a workflow of this id stored? NULL: unknown. */
     bool (*workflow)(void *ctx, struct str workflow_id);
+    /* Has the workspace an agent of this id?  NULL: unknown. */
+    bool (*agent)(void *ctx, struct str agent_id);
     void *ctx;
 };
 /* May a worker or a program that embeds a host have a type of this name?  Families of the protocol

@@ -203,6 +203,7 @@ static int creation_prepare(struct step *st, struct exec_child *x, const struct 
     c->wf = c->cmd.create.wf = wf;
     c->cmd.create.parent_run_id = arena_str(c->arena, str_c(st->exec->run_id));
     c->cmd.create.parent_node_id = arena_str(c->arena, st->state->wf->nodes[x->node].id);
+    c->cmd.create.callback_url = arena_str(c->arena, st->state->meta.callback_url); /* RUN-1 */
     c->cmd.create.child_depth = st->exec->kin.depth + 1;
     c->cmd.create.child_flags =
         (want->wait ? CHILD_AWAITED : 0u) | (want->detached ? CHILD_DETACHED : 0u);

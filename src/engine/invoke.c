@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "codec/json.h"
+#include "domain/reasoning.h"
 #include "engine/answer.h"
 #include "engine/invoke_call.h"
 #include "engine/outcome.h"
@@ -434,8 +435,11 @@ static struct stream_text *streams_look(struct step *st, bool *any) {
         struct pieces_mark m = pieces_mark_read(text_str(&v->outcome));
         int32_t attempt = st->state->nodes[v->node].attempt;
         if (m.attempt != attempt) m = (struct pieces_mark){.attempt = attempt, .again = m.again};
-        if (m.streamed >= c->text.len) continue;
-        struct str more = str_n(c->text.p + m.streamed, c->text.len - m.streamed);
+        size_t end = c->text.len;
+        int64_t words;
+        if (c->bounded) end = reasoning_summary(str_n(c->text.p, end), &words).n;
+        if (m.streamed >= end) continue;
+        struct str more = str_n(c->text.p + m.streamed, end - m.streamed);
         *t = (struct stream_text){all, v, m, arena_str(st->scratch, more),
                                   arena_str(st->scratch, c->model)};
         all = t;

@@ -145,6 +145,7 @@ static bool request_copy(struct step *st, struct invoke_call *c, const struct no
         c->reader = r->stream->open(c->secret);
         if (!c->reader) return false;
         c->model = arena_str(c->a, r->model);
+        c->bounded = r->bounded;
         c->request.chunk = call_stream;
         c->request.response_max = 0; /* that of the caller: most of a stream is not text */
     }

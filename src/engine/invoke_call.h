@@ -35,6 +35,7 @@ struct invoke_call {
     struct buf fresh;
     struct buf text; /* (mu) of the stream */
     struct str model;
+    bool bounded;                /* a summary of the text is shown while it comes */
     enum invocation_state state; /* the outcome */
     struct text outcome;
 };

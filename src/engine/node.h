@@ -126,6 +126,7 @@ struct node_request {
     const char *keep; /* name of a header of the answer that is kept too, or NULL; literal */
     const struct node_stream_ops *stream; /* or NULL */
     struct str model;                     /* stream: for the meta of its chunks, or empty */
+    bool bounded;      /* stream: of its text a summary is shown while it comes (AGT-16) */
     struct str secret; /* bytes that must not be recorded when an answer repeats them */
 };
 #define NODE_ANSWER_MAX  (512u * 1024)

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "codec/ident.h"
 #include "codec/json.h"
+#include "domain/agent_manifest.h"
 #include "hooks/hooks.h"
 #include "host/canary.h"
 #include "host/keys.h"
@@ -92,7 +93,8 @@ struct host {
 
 static bool knows_type(void *ctx, struct str type_id) {
     const struct host *h = ctx;
-    return node_registry_find(h->types, type_id) != NULL;
+    if (node_registry_find(h->types, type_id) != NULL) return true;
+    return h->packs && pack_loader_has(h->packs, STR(""), type_id); /* of all tenants */
 }
 
 /* Seeds are there before any worker is: a type that workers may register is warned of, and runs are
@@ -140,6 +142,16 @@ static int ai_names(struct host *h, struct wopr_error *err) {
     h->limits.ai_providers = all;
     h->limits.byok_providers = byok;
     return 0;
+}
+
+/* AGT-13: advertised are the classes that the operator names providers for; without any, none. */
+static const char *const *model_classes(struct host *h) {
+    const unsigned has = ai_providers_classes(h->ai);
+    const char **all = ARENA_ARRAY(h->arena, const char *, AGENT_CLASSES_NR + 1);
+    size_t n = 0;
+    for (unsigned i = 0; all && i < AGENT_CLASSES_NR; i++)
+        if ((has >> i & 1u) != 0) all[n++] = AGENT_CLASSES[i];
+    return n > 0 ? all : NULL;
 }
 
 /* A store of credentials that no node here resolves is not worth a word (CAP-19). */
@@ -261,8 +273,8 @@ static int advertise_fixtures(struct host *h, struct wopr_error *err) {
 static int load_seeds(struct host *h, struct wopr_error *err) {
     struct seed_counts n = {0, 0, 0};
     int rc = 0;
-    if (h->cfg.host_conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
-    if (rc == 0 && h->cfg.host_conformance) rc = seed_packs(h->store, err);
+    if (h->cfg.host_conformance) rc = seed_packs(h->store, err);
+    if (rc == 0 && h->cfg.host_conformance) rc = seed_fixtures(h->store, &h->env_loose, &n, err);
     if (rc == 0 && h->cfg.host_conformance)
         rc = seed_fixture_agents(h->store, str_c(h->cfg.host_tenant), err);
     if (rc == 0 && h->cfg.host_conformance)
@@ -466,9 +478,11 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .audit_s = h->cfg.host_audit_s,
         .traces = h->trace.on,
         .conversations = h->cfg.host_conversations,
+        .wasm = h->packs ? sandbox_limits(h->sandbox) : (struct sandbox_limits){0},
         .memory = node_registry_find(h->types, STR("vendor.wopr.recall")) != NULL,
         .memory_entry_max = h->cfg.memory_entry_bytes_max,
         .issuers = h->issuers,
+        .model_classes = model_classes(h),
         .fixtures = h->fixtures,
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)
@@ -532,8 +546,8 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = build_egress(h, err);
     if (rc == 0) rc = build_issuers(h, err);
     if (rc == 0) rc = build_remotes(h, err);
-    if (rc == 0) rc = load_seeds(h, err); /* which fixtures are true depends on both */
     if (rc == 0) rc = build_sandbox(h, err);
+    if (rc == 0) rc = load_seeds(h, err); /* which fixtures are true depends on both */
     if (rc == 0) rc = build_engine(h, err);
     if (rc == 0) rc = build_otel(h, err);
     if (rc == 0) rc = build_hooks(h, err);

@@ -13,7 +13,13 @@ enum { WORDS_MAX = 32, INSTALLS_BYTES = 32 * 1024 * 1024 };
 
 #define OWNER STR("conformance") /* of the scope core, which no tenant can claim */
 
-static const char *const PACKS[] = {"conformance/packs/agent-pack/pack.json"};
+static const struct {
+    const char *manifest, *file, *name; /* file, by this name in the pack, or NULL */
+    bool published;
+} PACKS[] = {
+    {"conformance/packs/agent-pack/pack.json", NULL, NULL, true},
+    /* in a namespace of others: installed alone */
+    {"examples/packs/hello/pack.json", "examples/packs/hello/hello.wasm", "hello.wasm", false}};
 
 static int pack_publish(struct store *s, const struct pack_judged *j, struct str tarball,
                         struct arena *a, struct wopr_error *err) {
@@ -54,22 +60,27 @@ static int pack_install(struct store *s, const struct pack_judged *j, struct str
     return store_pack_install(s, &i, tarball, &fresh, err);
 }
 
-static int pack_place(struct store *s, const struct manifest_rules *rules, struct str manifest,
+static int pack_place(struct store *s, const struct manifest_rules *rules, size_t which,
                       struct buf *gz, struct arena *a, struct wopr_error *err) {
     static const struct pack_expect ANY = {.entry = false};
-    struct archive_item file = {STR("pack.json"), manifest};
+    const struct embed_file *manifest = embed_find(PACKS[which].manifest),
+                            *file = PACKS[which].file ? embed_find(PACKS[which].file) : NULL;
+    ASSERT(manifest != NULL && (file != NULL || !PACKS[which].file));
+    struct archive_item items[2] = {{STR("pack.json"), embed_text(manifest)}};
+    if (file) items[1] = (struct archive_item){str_c(PACKS[which].name), embed_text(file)};
     struct pack_judged j;
     struct sha256 old;
     bool removed;
-    int rc = archive_write(&file, 1, gz, err);
+    int rc = archive_write(items, file ? 2 : 1, gz, err);
     if (rc == 0) rc = pack_judge(rules, buf_str(gz), &ANY, a, &j, err);
     if (rc != 0) return rc;
-    rc = store_pack_seen(s, j.manifest.name, j.manifest.version, &old, &removed, NULL);
+    if (PACKS[which].published)
+        rc = store_pack_seen(s, j.manifest.name, j.manifest.version, &old, &removed, NULL);
     if (rc == WOPR_E_PACK_NOT_FOUND) rc = pack_publish(s, &j, buf_str(gz), a, err);
     if (rc == 0) rc = pack_install(s, &j, buf_str(gz), err);
     if (rc != WOPR_E_CONFLICT) return rc;
     log_warn("a pack of the conformance fixtures is there with other bytes, and stays", "pack",
-             PACKS[0]);
+             PACKS[which].manifest);
     return 0;
 }
 
@@ -77,12 +88,10 @@ int seed_packs(struct store *s, struct wopr_error *err) {
     struct manifest_rules *rules = NULL;
     int rc = manifest_rules_new(&rules, err);
     for (size_t i = 0; rc == 0 && i < sizeof PACKS / sizeof *PACKS; i++) {
-        const struct embed_file *f = embed_find(PACKS[i]);
         struct arena *a = arena_new(PACK_ARENA_MAX);
         struct buf gz;
-        ASSERT(f != NULL);
         buf_init(&gz, PACK_TARBALL_BYTES_MAX);
-        rc = a ? pack_place(s, rules, embed_text(f), &gz, a, err)
+        rc = a ? pack_place(s, rules, i, &gz, a, err)
                : wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
         buf_fini(&gz);
         arena_free(a);

@@ -150,14 +150,23 @@ static struct str key_id_of(const struct issuer *is, struct str subject, struct 
 
 /* --- by whom --- */
 
+/* Of all that is signed and of the signature. */
+static struct sha256 token_digest(const struct jwt *t) {
+    const struct sha256 parts[] = {sha256_of(t->signed_bytes), sha256_of(t->signature)};
+    return sha256_of(str_n((const char *)parts, sizeof parts));
+}
+
+/* left_ms: of the token's life, by its own word. */
 static int signature_check(struct http_issuers *s, struct issuer *is, const struct jwt *t,
-                           struct wopr_error *err) {
+                           int64_t left_ms, struct wopr_error *err) {
     if ((is->algs & t->alg) == 0) return token_refuse(err);
+    struct sha256 token = token_digest(t);
     struct issuer_keys *k = issuer_keys_hold(s, is);
     if (!k)
         return wopr_error_set(err, WOPR_E_UNAVAILABLE,
                               "the keys of the token's issuer cannot be fetched at present");
-    bool ok = jwk_set_signed(k->set, t);
+    bool known = issuers_seen(s, &token, k->no), ok = known || jwk_set_signed(k->set, t);
+    if (ok && !known) issuers_seen_put(s, &token, k->no, left_ms);
     if (!ok && !jwk_set_named(k->set, t)) issuer_keys_want(s, is);
     issuer_keys_drop(s, k);
     return ok ? 0 : token_refuse(err);
@@ -168,11 +177,10 @@ static int table_check(struct http_issuers *s, const struct issuer_table *table,
                        struct wopr_error *err) {
     struct principal p = {.authenticated = true};
     struct issuer *is = issuer_of(table, t, a);
-    int rc = is ? signature_check(s, is, t, err) : token_refuse(err);
+    bool ok = is != NULL && times_ok(is, t->claims, now_ms, &p.token_ends_ms);
+    int rc = ok ? signature_check(s, is, t, p.token_ends_ms - now_ms, err) : token_refuse(err);
     if (rc != 0) return arena_failed(a) ? no_memory(err) : rc;
-    bool ok = times_ok(is, t->claims, now_ms, &p.token_ends_ms) &&
-              subject_get(is, t->claims, a, &p.subject_id) &&
-              tenant_get(is, t->claims, a, &p.tenant);
+    ok = subject_get(is, t->claims, a, &p.subject_id) && tenant_get(is, t->claims, a, &p.tenant);
     if (!ok) return arena_failed(a) ? no_memory(err) : token_refuse(err);
     if (texts_have(&is->disabled, p.subject_id))
         return wopr_error_set(err, WOPR_E_KEY_REVOKED, "the subject of the token is disabled here");

@@ -47,6 +47,7 @@ struct issuer {
 };
 struct issuer_keys {
     struct jwk_set *set;
+    uint64_t no;      /* of this set, never given twice: what it verified is not what another did */
     uint64_t came_ms; /* monotonic */
     unsigned refs;    /* (mu) */
 };
@@ -56,7 +57,20 @@ struct issuer_table {
     size_t n;
     unsigned refs; /* (mu) */
 };
+/* Signatures that were verified, by the digest of their token: a program sends the same one with
+ * each request, and a signature costs more than all else that tells who asks.  Only that the
+ * signature is one of that set of keys is remembered; claims are judged each time.  ISSUER_SEEN_NR
+ * entries of fixed size, however many tokens there are: a new one takes the place of the older of
+ * two. */
+enum { ISSUER_SEEN_NR = 4096, ISSUER_SEEN_MS = 300000 };
+struct issuer_seen {
+    struct sha256 token;
+    uint64_t keys_no;  /* 0: none is here */
+    uint64_t until_ms; /* monotonic: exp, and ISSUER_SEEN_MS at most (AUTH-23) */
+};
 struct http_issuers {
+    pthread_mutex_t seen_mu;
+    struct issuer_seen *seen; /* (seen_mu) ISSUER_SEEN_NR of them, NULL before the first */
     pthread_mutex_t mu;
     struct issuer_table *table; /* (mu) */
     void (*wanted)(void *ctx);  /* (mu) or NULL */
@@ -77,6 +91,14 @@ struct issuer_keys *issuer_keys_hold(struct http_issuers *s, const struct issuer
 void issuer_keys_drop(struct http_issuers *s, struct issuer_keys *k);
 /* A token names a key that is not among them: perhaps it is new. */
 void issuer_keys_want(struct http_issuers *s, struct issuer *is);
+
+/* --- issuers_seen.c --- */
+/* Was the signature of this token verified with these keys, a short while ago? */
+bool issuers_seen(struct http_issuers *s, const struct sha256 *token, uint64_t keys_no);
+/* It was, just now; ends_ms: when the token is over, from now. */
+void issuers_seen_put(struct http_issuers *s, const struct sha256 *token, uint64_t keys_no,
+                      int64_t left_ms);
+uint64_t issuer_keys_number(void); /* the next one */
 
 /* --- issuers.c --- */
 

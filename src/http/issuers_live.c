@@ -16,6 +16,7 @@ int http_issuers_new(struct str text, const struct http_issuer_files *files,
         return rc;
     }
     pthread_mutex_init(&s->mu, NULL);
+    pthread_mutex_init(&s->seen_mu, NULL);
     *out = s;
     return 0;
 }
@@ -24,6 +25,8 @@ void http_issuers_free(struct http_issuers *s) {
     if (!s) return;
     issuer_table_free(s->table);
     pthread_mutex_destroy(&s->mu);
+    pthread_mutex_destroy(&s->seen_mu);
+    mem_free(s->seen);
     mem_free(s);
 }
 
@@ -150,6 +153,7 @@ int http_issuer_keys_put(struct http_issuers *s, struct str name, struct str url
         return rc;
     }
     k->refs = 1;
+    k->no = issuer_keys_number();
     k->came_ms = clock_mono_ms();
     pthread_mutex_lock(&s->mu);
     struct issuer *is = source_find(s->table, name, url);

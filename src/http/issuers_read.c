@@ -261,6 +261,7 @@ static int file_keys_read(const struct reader *x, struct str file, struct issuer
     if (rc == 0 && !is->keys) rc = WOPR_E_NO_MEMORY;
     if (rc == 0) rc = jwk_set_read(buf_str(&b), &is->keys->set, &why);
     if (is->keys) is->keys->refs = 1;
+    if (is->keys) is->keys->no = issuer_keys_number();
     buf_fini(&b);
     return member_failed(x, "jwksFile", rc, &why);
 }

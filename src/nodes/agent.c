@@ -5,6 +5,7 @@
 
 #include "codec/ident.h"
 #include "codec/jobj.h"
+#include "domain/reasoning.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,8 +13,6 @@
 #define AGENT_TEXT_MAX    (1024u * 1024)
 #define CALL_ID_DOMAIN    "wopr/agent-call/1"
 #define THRESHOLD_DEFAULT "0.7" /* AGT-31 */
-/* Words may be long, and so may what is between them: a token is worth so many bytes at most. */
-#define REASONING_BYTES_MAX ((size_t)AGENT_TOKENS_MAX * 64)
 /* As JSON; said twice, as reasoning and as trace, it fits its event. */
 #define REASONING_FULL_MAX (AGENT_TEXT_MAX / 2 - 4096u)
 
@@ -34,22 +33,6 @@ bool agent_manifest_of(const struct node_call *call, struct agent *g) {
 
 /* --- reasoning --- */
 
-static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-
-/* The first words of a text, and how many there are: a word counts as a token (AGT-15). */
-static struct str words_first(struct str text, int64_t max, int64_t *words) {
-    size_t end = 0;
-    *words = 0;
-    for (size_t i = 0; i < text.n;) {
-        while (i < text.n && is_space(text.p[i])) i++;
-        if (i == text.n || *words == max) break;
-        while (i < text.n && !is_space(text.p[i])) i++;
-        end = i;
-        ++*words;
-    }
-    return str_n(text.p, end);
-}
-
 static size_t json_bytes(struct str text) { /* at most */
     size_t n = text.n;
     for (size_t i = 0; i < text.n; i++)
@@ -58,16 +41,8 @@ static size_t json_bytes(struct str text) { /* at most */
     return n;
 }
 
-/* Whole characters of UTF-8, at most max bytes of them. */
-static struct str bytes_first(struct str text, size_t max) {
-    if (text.n <= max) return text;
-    for (text.n = max; text.n > 0 && (text.p[text.n] & 0xc0) == 0x80;) text.n--;
-    return text;
-}
-
-/* AGT-16: a credential of the tenant or of the user is named by the run, or by a node of its
- * workflow.  Not whether one was given: replays are given none, and must say the same. */
-static bool has_own_credentials(const struct run_state *run) {
+bool agent_withholds(const struct node_call *call) {
+    const struct run_state *run = call->run;
     if (run->options.credential_ref.n > 0) return true;
     for (size_t i = 0; i < run->wf->nodes_nr; i++)
         if (run->wf->nodes[i].credentials_ref.n > 0) return true;
@@ -76,13 +51,13 @@ static bool has_own_credentials(const struct run_state *run) {
 
 bool agent_reason(const struct node_call *call, struct node_result *out, struct str text) {
     struct str wish = json_get(call->run->meta.configurable, "reasoningVerbosity"); /* AGT-14 */
-    bool full = str_eqc(wish, "\"full\"") && !has_own_credentials(call->run) &&
+    bool full = str_eqc(wish, "\"full\"") && !agent_withholds(call) &&
                 json_bytes(text) <= REASONING_FULL_MAX;
     int64_t tokens = 0;
     struct jobj o;
     if (str_eqc(wish, "\"off\"")) return true;
-    if (!full) text = bytes_first(text, REASONING_BYTES_MAX);
-    struct str shown = words_first(text, full ? INT64_MAX : AGENT_TOKENS_MAX, &tokens);
+    struct str shown =
+        full ? reasoning_words(text, INT64_MAX, &tokens) : reasoning_summary(text, &tokens);
     jobj_begin(&o, AGENT_TEXT_MAX);
     jw_kstr(&o.w, "reasoning", full ? text : shown);
     jw_kstrz(&o.w, "verbosity", full ? "full" : "summary");

@@ -12,6 +12,11 @@
  * memory is short (arena_failed). */
 bool agent_manifest_of(const struct node_call *call, struct agent *g);
 
+/* AGT-16: of what the model thinks only a summary is public: a credential of the tenant or of the
+ * user is named by the run, or by a node of its workflow.  Not whether one was given: replays are
+ * given none, and must say the same. */
+bool agent_withholds(const struct node_call *call);
+
 /* AGT-20: a trace of reasoning, as much of it as the run wants.  false: no memory, out says so. */
 bool agent_reason(const struct node_call *call, struct node_result *out, struct str text);
 /* AGT-21, AGT-22: the nth call of a tool by this attempt, and what it returned: outcome is raw

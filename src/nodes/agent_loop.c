@@ -7,6 +7,7 @@
 
 #include "codec/jobj.h"
 #include "domain/cost.h"
+#include "domain/reasoning.h"
 
 #define PICO          1e12
 #define MESSAGES_STEP 64u
@@ -313,7 +314,10 @@ static bool turn(struct loop *l) {
     }
     l->turn++;
     usage_add(l, ans, raw);
-    if (!ai_chunk_put(l->call, raw, ans, l->out)) {
+    struct ai_answer shown = *ans; /* AGT-16: what comes with calls of tools is a thought */
+    int64_t words;
+    if (l->p.bounded && ans->calls_nr > 0) shown.text = reasoning_summary(ans->text, &words);
+    if (!ai_chunk_put(l->call, raw, &shown, l->out)) {
         node_no_memory(l->out);
         return false;
     }
@@ -344,6 +348,7 @@ static bool loop_open(struct loop *l) {
     if (agent_manifest_of(l->call, &g)) agent_config_narrow(&l->c, &g, l->call->a);
     if (!ai_prompt_read_bare(l->call, l->all, &l->p, l->out)) return false;
     if (stream.n == 0) l->p.stream = true;
+    l->p.bounded = agent_withholds(l->call);
     l->messages_cap = l->p.messages_nr;
     l->tokens_known = l->priced = true;
     l->desk = (struct agent_desk){.call = l->call, .out = l->out, .config = &l->c};

@@ -45,13 +45,11 @@ struct agent_config {
 };
 /* agent_config.c.  NULL, or what is wrong with it (a literal, or arena text). */
 const char *agent_config_read(struct str config, struct arena *a, struct agent_config *out);
-/* What both wire styles take as the name of a function. */
-bool agent_tool_name_fits(struct str name);
-/* Does value fit?  NULL when it does, else why not; *judged is false where the schema is none. */
-const char *agent_schema_wrong(struct str schema, struct str value, struct arena *a, bool *judged);
 /* What the manifest of the node's pin says beside it: tools that it does not allow are none
  * (AGT-9), and the answer fits its schema. */
 void agent_config_narrow(struct agent_config *c, const struct agent *g, struct arena *a);
+/* What both wire styles take as the name of a function. */
+bool agent_tool_name_fits(struct str name);
 
 /* --- agent_tools.c --- */
 struct agent_desk { /* what calls of tools need */

@@ -25,6 +25,7 @@ struct ai_provider {
     struct str name, url, model;
     const struct ai_style *style;
     struct str key;               /* empty: none is sent */
+    unsigned classes;             /* bits of AGENT_CLASSES that it is named for (AGT-13) */
     bool byok;                    /* runs may name a credential of their own (CAP-20) */
     struct str max_tokens_member; /* of the style openai */
     int64_t max_tokens;           /* 0: the provider's own */
@@ -67,6 +68,8 @@ bool ai_policy_asked(const struct ai_providers *p, const struct ai_asked *q);
 bool ai_policy_requires(const struct ai_providers *p, const struct ai_asked *q);
 /* NULL: no such provider.  An empty name: the first. */
 const struct ai_provider *ai_provider_find(const struct ai_providers *p, struct str name);
+/* The first that is named for the class, of AgentRef.  NULL: none is. */
+const struct ai_provider *ai_provider_for(const struct ai_providers *p, const char *model_class);
 const struct ai_price *ai_price_find(const struct ai_provider *p, struct str model);
 
 /* --- what is asked --- */
@@ -97,6 +100,7 @@ struct ai_prompt {
     struct str temperature, top_p; /* raw numbers, or empty */
     struct str stop;               /* raw array of strings, or empty */
     bool stream;
+    bool bounded; /* of what is streamed, a summary is shown while it comes (AGT-16) */
 };
 /* ai_prompt.c: from ports and config.  false: out is filled. */
 bool ai_prompt_read(const struct node_call *call, const struct ai_providers *all,

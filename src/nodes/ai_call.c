@@ -46,6 +46,7 @@ static bool request_build(const struct node_call *call, const struct ai_prompt *
     r->timeout_ms = (int)p->timeout_ms;
     r->stream = p->stream ? v->style->stream : NULL;
     r->model = p->model;
+    r->bounded = p->bounded;
     r->keyed = true;
     r->headers = ARENA_ARRAY(call->a, struct egress_header, 4);
     bool ok = r->body.p && r->url.p && r->headers;

@@ -1,7 +1,19 @@
 /* ai_lookup.c: providers and prices by name. */
+#include "domain/agent_manifest.h"
 #include "nodes/ai.h"
 
 size_t ai_providers_count(const struct ai_providers *p) { return p ? p->n : 0; }
+unsigned ai_providers_classes(const struct ai_providers *p) {
+    unsigned all = 0;
+    for (size_t i = 0; p && i < p->n; i++) all |= p->v[i].classes;
+    return all;
+}
+const struct ai_provider *ai_provider_for(const struct ai_providers *p, const char *model_class) {
+    int no = model_class ? agent_class_no(str_c(model_class)) : -1;
+    for (size_t i = 0; p && no >= 0 && i < p->n; i++)
+        if ((p->v[i].classes >> no & 1u) != 0) return &p->v[i];
+    return NULL;
+}
 struct str ai_providers_name(const struct ai_providers *p, size_t i) {
     return p->v[i].name;
 }

@@ -273,6 +273,7 @@ static bool settings_read(struct reader *x) {
 static bool provider_choose(struct reader *x, const struct ai_providers *all) {
     struct str name = STR_NONE;
     struct ai_prompt *p = x->p;
+    struct agent g;
     if (ai_providers_count(all) == 0) {
         node_fail(x->out, "ai_provider_unavailable",
                   "no AI provider is configured on this host; its operator names them with "
@@ -284,7 +285,17 @@ static bool provider_choose(struct reader *x, const struct ai_providers *all) {
         return wrong(x, "provider of a prompt must be a string");
     const struct run_options *run = &x->call->run->options;
     if (name.n == 0) name = run->ai_provider; /* what the node names counts first */
-    p->provider = ai_provider_find(all, name);
+    if (name.n == 0 && agent_manifest_of(x->call, &g) && ai_providers_classes(all) != 0) {
+        p->provider = ai_provider_for(all, g.model_class); /* AGT-13, AGT-43 */
+        if (!p->provider)
+            node_fail(x->out, "ai_provider_unavailable",
+                      "no AI provider of this host is named for the model class of the agent "
+                      "(modelClasses in --ai-providers)",
+                      false);
+        if (!p->provider) return false;
+    } else {
+        p->provider = ai_provider_find(all, name);
+    }
     if (!p->provider) {
         node_fail(x->out, "ai_provider_unavailable",
                   "this host has no AI provider of the name that provider says", false);

@@ -3,6 +3,7 @@
  * for its form.  Wrong members are named with their place, and no credential is ever in a message.
  */
 #include "base/mem.h"
+#include "domain/agent_manifest.h"
 #include "nodes/ai.h"
 
 #include <math.h>
@@ -95,6 +96,21 @@ static int prices_read(struct reader *x, struct str raw, struct ai_provider *p) 
 
 /* --- one provider --- */
 
+static int classes_read(struct reader *x, struct str raw, struct ai_provider *p) {
+    static const char WHY[] = "must be a list of reasoning, tool-using, chat, code, vision, "
+                              "multimodal, embedding, classification and retrieval";
+    struct json_elements l = {0};
+    if (raw.n == 0) return 0;
+    if (json_type_of(raw) != JSON_ARRAY || json_elements(raw, x->out->a, &l, x->err) != 0)
+        return provider_wrong(x, "modelClasses", WHY);
+    for (size_t i = 0; i < l.n; i++) {
+        int no = agent_class_no(json_string(l.v[i], x->out->a));
+        if (no < 0) return provider_wrong(x, "modelClasses", WHY);
+        p->classes |= 1u << no;
+    }
+    return 0;
+}
+
 static int style_read(struct reader *x, struct str o, struct ai_provider *p) {
     struct str name;
     int rc = text_read(x, o, "style", true, &name);
@@ -136,8 +152,8 @@ static int key_read(struct reader *x, struct str o, struct ai_provider *p) {
 
 static int provider_read(struct reader *x, struct str o, struct ai_provider *p) {
     static const char *const KNOWN[] = {
-        "name",      "style",           "url",  "model", "keyFile", "keyEnv", "prices",
-        "maxTokens", "maxTokensMember", "byok", NULL};
+        "name",      "style",           "url",  "model",        "keyFile", "keyEnv", "prices",
+        "maxTokens", "maxTokensMember", "byok", "modelClasses", NULL};
     struct str raw = json_get(o, "maxTokens");
     int rc = members_known(x, o, KNOWN, "");
     if (rc == 0) rc = text_read(x, o, "name", true, &p->name);
@@ -156,6 +172,7 @@ static int provider_read(struct reader *x, struct str o, struct ai_provider *p) 
     raw = json_get(o, "byok");
     if (rc == 0 && raw.n > 0 && !json_bool(raw, &p->byok))
         rc = provider_wrong(x, "byok", "must be true or false");
+    if (rc == 0) rc = classes_read(x, json_get(o, "modelClasses"), p);
     if (rc == 0) rc = key_read(x, o, p);
     return rc == 0 ? prices_read(x, json_get(o, "prices"), p) : rc;
 }

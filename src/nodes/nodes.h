@@ -21,7 +21,8 @@ MUST_CHECK int nodes_register_core(struct node_registry *r, bool conformance,
 typedef int ai_key_fn(void *ctx, struct str file, struct str env, struct arena *a, struct str *key,
                       struct wopr_error *err);
 /* {"providers":[{"name","style":"openai"|"anthropic","url","model","keyFile"|"keyEnv","byok",
- * "maxTokens","maxTokensMember","prices":{"MODEL":{"input","output","cacheRead","cacheWrite"}}}],
+ * "modelClasses","maxTokens","maxTokensMember",
+ * "prices":{"MODEL":{"input","output","cacheRead","cacheWrite"}}}],
  * "policies":[{"provider","mode","tenants","allowedModels"}],"policyErrorCode"}; prices are USD per
  * million tokens.  key NULL: credentials are left out.  Errors: CONFIG, SYNTAX with the
  * member, NO_MEMORY. */
@@ -32,6 +33,8 @@ void ai_providers_free(struct ai_providers *p);          /* takes NULL; after th
 size_t ai_providers_count(const struct ai_providers *p); /* takes NULL */
 struct str ai_providers_name(const struct ai_providers *p, size_t i);
 struct str ai_providers_url(const struct ai_providers *p, size_t i);
+/* Classes of models that any of them is named for: bits of AGENT_CLASSES; takes NULL. */
+unsigned ai_providers_classes(const struct ai_providers *p);
 bool ai_providers_byok(const struct ai_providers *p, size_t i); /* runs bring credentials */
 /* The code of a denial by a policy (CAP-38); p NULL: there are no policies. */
 struct str ai_providers_policy_code(const struct ai_providers *p);

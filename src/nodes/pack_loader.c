@@ -374,6 +374,13 @@ static const struct node_type *type(void *ctx, const struct sha256 *pack, struct
     return NULL;
 }
 
+bool pack_loader_has(struct pack_loader *p, struct str tenant, struct str type_id) {
+    struct sha256 pack;
+    struct wopr_error err = {0};
+    bool found;
+    return resolve(p, tenant, type_id, STR_NONE, &pack, &found, &err) == 0 && found;
+}
+
 struct engine_modules pack_loader_modules(struct pack_loader *p) {
     return (struct engine_modules){.ctx = p, .resolve = resolve, .type = type};
 }

@@ -20,6 +20,8 @@ struct pack_loader;
 MUST_CHECK int pack_loader_new(struct store *store, struct sandbox *sandbox,
                                struct pack_loader **out, struct wopr_error *err);
 void pack_loader_free(struct pack_loader *p); /* takes NULL; after the engine, before the sandbox */
+/* Has the tenant (empty: all tenants) installed a pack with this type that can be loaded here? */
+bool pack_loader_has(struct pack_loader *p, struct str tenant, struct str type_id);
 /* For struct engine_config. */
 struct engine_modules pack_loader_modules(struct pack_loader *p);
 

@@ -129,6 +129,10 @@ void record_node(const struct otel *o, const struct trace_run *r, const struct t
                  const char *status, int64_t at_ms);
 void record_activity(const struct otel *o, const struct trace_run *r, const struct trace_node *n,
                      const struct trace_request *q, bool good, int64_t at_ms);
+/* A tool of an MCP server was called.  server: its name here; code: of the failure, or empty. */
+void record_mcp(const struct otel *o, const struct trace_run *r, const struct trace_node *n,
+                const struct trace_request *q, struct str server, struct str code, bool good,
+                int64_t at_ms);
 void record_cost(const struct otel *o, const struct trace_run *r, const struct trace_node *n,
                  const struct cost *c);
 

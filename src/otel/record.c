@@ -101,6 +101,25 @@ void record_activity(const struct otel *o, const struct trace_run *r, const stru
     log_scope_leave(&s.scope);
 }
 
+void record_mcp(const struct otel *o, const struct trace_run *r, const struct trace_node *n,
+                const struct trace_request *q, struct str server, struct str code, bool good,
+                int64_t at_ms) {
+    struct record_scope s;
+    char module[128], error[64];
+    (void)snprintf(module, sizeof module, STR_FMT, STR_ARG(server));
+    (void)snprintf(error, sizeof error, STR_FMT, STR_ARG(code));
+    record_enter(&s, o, r, n);
+    if (code.n > 0)
+        RECORD(LOG_INFO, "openwop.mcp.invocation", "invocationId", q->id, "moduleId", module,
+               "nodeId", n->id, "status", good ? "success" : "error", "errorCode", error,
+               LOG_NUMBER "latencyMs", record_number(since(q->start_ms, at_ms)).text);
+    else
+        RECORD(LOG_INFO, "openwop.mcp.invocation", "invocationId", q->id, "moduleId", module,
+               "nodeId", n->id, "status", good ? "success" : "error", LOG_NUMBER "latencyMs",
+               record_number(since(q->start_ms, at_ms)).text);
+    log_scope_leave(&s.scope);
+}
+
 void record_cost(const struct otel *o, const struct trace_run *r, const struct trace_node *n,
                  const struct cost *c) {
     struct record_scope s;

@@ -542,9 +542,32 @@ static struct trace_request *request_begin(struct trace_run *r, struct trace_nod
     return NULL;
 }
 
+/* "mcp:SERVER:tools/call" (OBS-16); what else is said to a server is no call of a tool. */
+static bool mcp_call_of(struct str key, struct str *server) {
+    static const char BEGIN[] = "mcp:", END[] = ":tools/call";
+    size_t head = sizeof BEGIN - 1, tail = sizeof END - 1;
+    if (key.n <= head + tail || memcmp(key.p, BEGIN, head) != 0 ||
+        memcmp(key.p + key.n - tail, END, tail) != 0)
+        return false;
+    *server = str_n(key.p + head, key.n - head - tail);
+    return true;
+}
+
+/* The failure that the outcome names: one of our words, or a status. */
+static struct str outcome_code(struct str outcome, int64_t status, char out[CODE_MAX]) {
+    struct str raw = json_get(outcome, "error");
+    if (raw.n >= 2 && raw.n <= CODE_MAX && raw.p[0] == '"' && !memchr(raw.p, '\\', raw.n)) {
+        memcpy(out, raw.p + 1, raw.n - 2);
+        return str_n(out, raw.n - 2);
+    }
+    if (status < 400) return STR_NONE;
+    (void)snprintf(out, CODE_MAX, "http_%lld", (long long)status);
+    return str_c(out);
+}
+
 void trace_invocation(const struct fold_to *to, struct trace_run *r,
                       const struct plan_invocation *row) {
-    char name[NAME_MAX_BYTES];
+    char name[NAME_MAX_BYTES], code[CODE_MAX];
     struct span s;
     int64_t status = 0;
     struct trace_node *n = r->recorded || otel_looks(to->o) ? node_of(r, row->node_id) : NULL;
@@ -567,7 +590,11 @@ void trace_invocation(const struct fold_to *to, struct trace_run *r,
                                     {"openwop.run_status", good ? STR("success") : STR("error")}};
     count_in(to, METER_ACTIVITY_INVOCATIONS, 1, l, 2);
     count_in(to, METER_ACTIVITY_DURATION, seconds(q->start_ms, row->at_ms), l, 2);
+    struct str server;
     if (records(to, RECORD_ALL)) record_activity(to->o, r, n, q, good, row->at_ms);
+    if (records(to, RECORD_ALL) && mcp_call_of(row->provider_key, &server))
+        record_mcp(to->o, r, n, q, server, outcome_code(row->outcome, status, code), good,
+                   row->at_ms);
     r->bytes -= REQUEST_BYTES;
     request_free(q);
 }

@@ -16,6 +16,8 @@
 #define TIME_DEFAULT_MS 30000
 #define WAITING_MAX     (64u * 1024 * 1024) /* bytes of messages, of one tenant */
 
+const char SANDBOX_ENGINE[] = "wabt-interp", SANDBOX_ENGINE_VERSION[] = WOPR_WABT_VERSION;
+
 static unsigned cores(void) {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : (unsigned)n;

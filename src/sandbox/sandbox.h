@@ -39,6 +39,7 @@ MUST_CHECK int sandbox_new(const struct sandbox_config *cfg, struct sandbox **ou
 void sandbox_stop(struct sandbox *s);
 void sandbox_free(struct sandbox *s); /* stops when needed; takes NULL */
 struct sandbox_limits sandbox_limits(const struct sandbox *s);
+extern const char SANDBOX_ENGINE[], SANDBOX_ENGINE_VERSION[]; /* for discovery (WASM-1) */
 
 /* Keep a module (bytes are copied) until as many sandbox_drop: TOO_BIG, NO_MEMORY. */
 MUST_CHECK int sandbox_keep(struct sandbox *s, struct str bytes, char digest[SANDBOX_DIGEST + 1],

@@ -67,10 +67,11 @@ struct pack_publish {
     size_t words_nr;
     bool newest;                /* description and words are those of the name from now on */
     const struct pack_key *key; /* becomes the first one of the namespace; NULL: none */
+    int64_t bytes_max;          /* of all that the tenant has published; 0: no bound */
 };
 /* A write.  *fresh: false when the same bytes are there as this version already.  FORBIDDEN:
  * another tenant owns the namespace; CONFLICT: the version has other bytes, or was unpublished, or
- * the namespace got a key meanwhile. */
+ * the namespace got a key meanwhile; QUOTA: the tenant would have more than bytes_max. */
 MUST_CHECK int store_pack_publish(struct store *s, const struct pack_publish *p,
                                   const struct pack_actor *who, bool *fresh,
                                   struct wopr_error *err);
@@ -86,7 +87,7 @@ MUST_CHECK int store_pack_seen(struct store *s, struct str name, struct str vers
 /* All that are there of a name, in bytewise order of versions, at most STORE_LIST_MAX. */
 MUST_CHECK int store_pack_list(struct store *s, struct str name, struct arena *a,
                                struct pack_releases *out, struct wopr_error *err);
-/* NOT_FOUND, TOO_BIG for out. */
+/* NOT_FOUND, TOO_BIG for out; CORRUPT: the bytes have another digest.  Appended to out. */
 MUST_CHECK int store_pack_blob(struct store *s, const struct sha256 *digest, struct buf *out,
                                struct wopr_error *err);
 /* Names after the given one in bytewise order that have all the words (none: any name), at most

@@ -43,6 +43,14 @@ void build_name(struct ws_builder *b, struct str name) {
     l->named = true;
 }
 
+struct str build_same(struct ws_builder *b, struct str name) {
+    if (name.n == 0) return STR("");
+    size_t at = name.n * 31 + (unsigned char)name.p[0] * 7u + (unsigned char)name.p[name.n - 1];
+    struct str *known = &b->same[at & (BUILD_SAME_NAMES - 1)];
+    if (known->p == NULL || !str_eq(*known, name)) *known = arena_str(b->a, name);
+    return *known;
+}
+
 /* The value takes its place in what is open. */
 static int value_add(struct ws_builder *b, const struct ws_value *v) {
     if (++b->values > b->limits->values)
@@ -130,8 +138,8 @@ static int object_close(struct ws_builder *b, struct ws_value *v, const struct w
 
 int build_close(struct ws_builder *b) {
     const struct ws_level *l = &b->levels[--b->depth];
-    const struct ws_pending *from = b->pending + l->first;
     size_t n = b->pending_nr - l->first;
+    const struct ws_pending *from = n > 0 ? b->pending + l->first : NULL;
     b->pending_nr = l->first;
     return l->value->kind == WS_OBJECT ? object_close(b, l->value, from, n)
                                        : array_close(b, l->value, from, n);

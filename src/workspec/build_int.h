@@ -6,7 +6,10 @@
 
 #include "workspec/parse.h"
 
-enum { BUILD_DEPTH_MAX = 128 }; /* of limits->depth */
+enum {
+    BUILD_DEPTH_MAX = 128, /* of limits->depth */
+    BUILD_SAME_NAMES = 256 /* a power of two */
+};
 struct ws_place {
     uint32_t line, column; /* from 1 */
 };
@@ -30,6 +33,7 @@ struct ws_builder {
     size_t depth, values;
     struct ws_pending *pending; /* children of the open containers; heap */
     size_t pending_nr, pending_cap;
+    struct str same[BUILD_SAME_NAMES]; /* names that are likely to come again */
     struct ws_level levels[BUILD_DEPTH_MAX];
 };
 
@@ -41,6 +45,9 @@ MUST_CHECK int build_open(struct ws_builder *b, enum ws_kind kind, struct ws_pla
 MUST_CHECK int build_close(struct ws_builder *b);
 MUST_CHECK int build_scalar(struct ws_builder *b, const struct ws_value *v, struct ws_place at);
 void build_name(struct ws_builder *b, struct str name); /* of the arena */
+/* A copy in the arena, or the one that an equal name got before: names of members come again and
+ * again.  p NULL: out of memory. */
+struct str build_same(struct ws_builder *b, struct str name);
 /* The container that is open is an object and waits for a name. */
 bool build_wants_name(const struct ws_builder *b);
 int build_refuse(struct wopr_error *err, struct ws_place at, const char *what);

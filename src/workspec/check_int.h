@@ -18,12 +18,12 @@ struct check_dep {
 struct check_task {
     const struct ws_value *value;
     struct str id; /* trimmed; empty: no task */
-    bool last;     /* the one that its id means */
     bool start_good, duration_good;
-    bool timed; /* start and end count */
+    bool timed; /* the one that its id means, and it has begin and end */
     struct ws_start start;
     struct ws_duration duration;
     double minutes;                 /* profile reference: of the duration */
+    size_t timed_at;                /* the task of the same id whose times they are */
     double begin, end;              /* minutes, or in profile host ms */
     const struct ws_value *actions; /* its interactions, an array or NULL */
     struct check_dep *deps;         /* all before any */

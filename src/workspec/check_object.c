@@ -8,7 +8,7 @@ void check_locations(struct check *c) {
     const struct ws_value *all = ws_array_of(ws_get(c->layout, "locations"));
     for (size_t i = 0; all != NULL && i < all->nr; i++) {
         struct str id = ws_str(ws_get(ws_object_of(all->elements[i]), "id"));
-        if (!ws_is(all->elements[i], WS_OBJECT)) continue;
+        if (id.n == 0) continue;
         if (!ws_names_put(&c->locations, 0, id, (uint32_t)i)) check_out_of_memory(c);
     }
     c->locations_given = c->host ? all != NULL : c->locations.nr > 0;

@@ -6,7 +6,7 @@
 
 struct at_index {
     double begin;
-    size_t index;
+    size_t index, task; /* index: where its times come from */
 };
 
 static int by_begin(const void *x, const void *y) {
@@ -23,9 +23,10 @@ void check_order(struct check *c) {
         return;
     }
     for (size_t i = 0; i < c->tasks_nr; i++)
-        if (c->task[i].timed) v[c->order_nr++] = (struct at_index){c->task[i].begin, i};
+        if (c->task[i].timed)
+            v[c->order_nr++] = (struct at_index){c->task[i].begin, c->task[i].timed_at, i};
     if (c->order_nr > 0) qsort(v, c->order_nr, sizeof *v, by_begin);
-    for (size_t k = 0; k < c->order_nr; k++) c->order[k] = v[k].index;
+    for (size_t k = 0; k < c->order_nr; k++) c->order[k] = v[k].task;
 }
 
 /* --- R61 to R63, WS-33 --- */
@@ -279,11 +280,12 @@ void check_dependency_times(struct check *c) {
     double unit = c->host ? 60000 : 1;
     for (size_t i = 0; i < c->tasks_nr && !CHECK_FULL(c); i++) {
         const struct check_task *t = &c->task[i];
-        if (!t->timed) continue;
-        double required = required_end(c, t);
-        if (t->begin >= required) continue;
+        uint32_t last;
+        if (!ws_names_get(&c->task_ids, 0, t->id, &last) || !c->task[last].timed) continue;
+        double required = required_end(c, t), begin = c->task[last].begin;
+        if (begin >= required) continue;
         ws_raise(c->r, WS_R66, ws_get(t->value, "start"), at_task(c, i, "/start"),
-                 WS_FACTS(ws_ft("task_id", t->id), ws_fn("start_minutes", t->begin / unit),
+                 WS_FACTS(ws_ft("task_id", t->id), ws_fn("start_minutes", begin / unit),
                           ws_fn("required_end_minutes", required / unit)));
     }
 }

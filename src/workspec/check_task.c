@@ -5,7 +5,6 @@
 static bool check_task_id(struct check *c, size_t i) {
     struct check_task *t = &c->task[i];
     const struct ws_value *idv = ws_get(t->value, "id");
-    uint32_t before;
     t->id = ws_str(idv);
     const struct ws_value *where = idv != NULL ? idv : t->value;
     if (t->id.n == 0) {
@@ -15,11 +14,8 @@ static bool check_task_id(struct check *c, size_t i) {
     }
     if (!ws_plain_id(t->id))
         ws_raise(c->r, WS_R29, where, at_task(c, i, "/id"), WS_FACTS(ws_ft("task_id", t->id)));
-    if (ws_names_get(&c->task_ids, 0, t->id, &before)) {
+    if (ws_names_has(&c->task_ids, t->id))
         ws_raise(c->r, WS_R30, where, at_task(c, i, "/id"), WS_FACTS(ws_ft("task_id", t->id)));
-        c->task[before].last = false;
-    }
-    t->last = true;
     if (!ws_names_put(&c->task_ids, 0, t->id, (uint32_t)i)) check_out_of_memory(c);
     return true;
 }
@@ -174,18 +170,23 @@ static void timeline_make(struct check *c) {
     ws_timeline_take(&c->timeline, &found);
 }
 
+/* Times belong to ids: of tasks that share one, those of the last that has good ones. */
 static void times_set(struct check *c) {
+    uint32_t last;
     for (size_t i = 0; i < c->tasks_nr; i++) {
-        struct check_task *t = &c->task[i];
-        t->timed = t->last && t->start_good && t->duration_good &&
-                   (c->host || t->start.form != WS_DATETIME);
-        if (!t->timed) continue;
+        const struct check_task *t = &c->task[i];
+        if (!t->start_good || !t->duration_good || (!c->host && t->start.form == WS_DATETIME) ||
+            !ws_names_get(&c->task_ids, 0, t->id, &last))
+            continue;
+        struct check_task *of = &c->task[last];
+        of->timed = true;
+        of->timed_at = i;
         if (c->host) {
-            t->begin = (double)ws_timeline_ms(&c->timeline, &t->start);
-            t->end = t->begin + (double)ws_duration_ms(&t->start, &t->duration);
+            of->begin = (double)ws_timeline_ms(&c->timeline, &t->start);
+            of->end = of->begin + (double)ws_duration_ms(&t->start, &t->duration);
         } else {
-            t->begin = ws_start_minutes(&t->start);
-            t->end = t->begin + t->minutes;
+            of->begin = ws_start_minutes(&t->start);
+            of->end = of->begin + t->minutes;
         }
     }
 }

@@ -55,7 +55,8 @@ static int read_string(struct reader *r, struct str *out) {
     r->p++;
     struct str raw = str_n(first, (size_t)(r->p - first));
     if (memchr(raw.p, '\\', raw.n) == NULL) {
-        *out = arena_str(r->b->a, str_n(raw.p + 1, raw.n - 2));
+        struct str plain = str_n(raw.p + 1, raw.n - 2);
+        *out = build_wants_name(r->b) ? build_same(r->b, plain) : arena_str(r->b->a, plain);
     } else {
         struct json_limits any = {SIZE_MAX, 1};
         if (json_check(raw, &any, NULL) != 0) {

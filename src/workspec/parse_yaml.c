@@ -55,7 +55,7 @@ static int on_scalar(struct yaml_reader *r, const yaml_event_t *e) {
     if (e->data.scalar.anchor != NULL) return yaml_refuse(r, e, "anchors (&) are not supported");
     if (e->data.scalar.tag != NULL) return yaml_refuse(r, e, "tags (!) are not supported");
     double unused;
-    struct str text = arena_str(b->a, s);
+    struct str text = build_wants_name(b) ? build_same(b, s) : arena_str(b->a, s);
     if (build_wants_name(b)) {
         if (plain && str_eq(s, STR("<<")))
             return yaml_refuse(r, e, "merge keys (<<) are not supported: write the members out");

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "codec/json.h"
 
-#include <math.h>
+#include <stdatomic.h>
 
 /* --- names --- */
 
@@ -16,8 +16,17 @@ struct ws_name_slot {
 
 enum { NAMES_FIRST = 16 };
 
+/* One seed for the process: asking for a new one costs more than a small table does. */
+static uint64_t names_seed(void) {
+    static atomic_uint_fast64_t seed;
+    uint_fast64_t expected = 0, s = atomic_load_explicit(&seed, memory_order_relaxed);
+    if (s != 0) return s;
+    uint64_t fresh = rng_u64() | 1;
+    return atomic_compare_exchange_strong(&seed, &expected, fresh) ? fresh : expected;
+}
+
 void ws_names_init(struct ws_names *n, struct arena *a) {
-    *n = (struct ws_names){.a = a, .seed = rng_u64()};
+    *n = (struct ws_names){.a = a, .seed = names_seed()};
 }
 
 static uint64_t name_hash(const struct ws_names *n, uint32_t owner, struct str name) {

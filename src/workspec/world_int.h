@@ -72,7 +72,7 @@ struct ws_world {
     uint32_t task;
     int64_t vt;
 };
-enum { FORGOTTEN = UINT32_MAX };
+#define FORGOTTEN UINT32_MAX /* in ids: free again */
 
 /* --- world.c --- */
 struct thing *thing_find(struct ws_world *w, struct str id); /* NULL: no such id */

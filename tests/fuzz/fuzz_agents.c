@@ -20,10 +20,11 @@ static void take(void *ctx, const struct lint_finding *f) {
 }
 
 static const struct schema *published(void) {
+    static struct schema_set *set; /* for as long as the process */
     static const struct schema *s;
     struct wopr_error err;
     if (s) return s;
-    struct schema_set *set = published_set_new(); /* for as long as the process */
+    set = published_set_new();
     ASSERT(set != NULL);
     ASSERT(schema_compile(set, STR(PUBLISHED_URI "agent-manifest.schema.json"), &s, &err) == 0);
     return s;

@@ -1,14 +1,18 @@
 /*
  * fuzz_workspec.c: properties of WorkSpec documents out of any bytes, as JSON and as YAML.
  *  - a refusal says where; what is read, written and read again is the same tree;
- *  - the validator ends in both profiles; each problem has a pointer into the document, or to what is
+ *  - the validator ends in both profiles; each problem has a pointer into the document, or to
+ * what is
  * missing in something there is, and its list is JSON;
  *  - validating twice says the same;
- *  - a document without errors has a plan; any plan can be played: after each step the world is the
+ *  - an object of any version is converted to version 2.0;
+ *  - a document without errors has a plan; any plan can be played: after each step the world is
+ * the
  * fold of its changes (WS-114), a start that fails changes nothing (WS-80).
  */
 #include "../workspec/play.h"
 #include "codec/json.h"
+#include "workspec/migrate.h"
 #include "workspec/validate.h"
 
 enum { FUZZ_BYTES_MAX = 1 << 16, ARENA_MAX = 256 << 20 };
@@ -83,6 +87,18 @@ static void check_doc(struct arena *a, const struct ws_doc *doc) {
     (void)play(&p, a, 100);
 }
 
+/* Whatever it is, it is converted, and what comes of it has a new form of its own. */
+static void check_migration(struct arena *a, const struct ws_doc *doc) {
+    struct wopr_error err;
+    struct ws_doc now = {0};
+    if (ws_migrate(doc, a, &now.root, &err) != 0) {
+        ASSERT(doc->root->kind != WS_OBJECT);
+        return;
+    }
+    ASSERT(str_eqc(ws_raw(ws_get(ws_get(now.root, "simulation"), "schema_version")), "2.0"));
+    validated(a, &now, WS_HOST);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     struct str text = str_n((const char *)data, len);
     if (len > FUZZ_BYTES_MAX) return 0;
@@ -96,6 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
         if (rc == 0 && doc.root != NULL) {
             check_again(a, &doc);
             check_doc(a, &doc);
+            check_migration(a, &doc);
         }
         arena_free(a);
     }

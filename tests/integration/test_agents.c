@@ -146,12 +146,19 @@ Test(agents, a_kill_between_put_run_and_change_changes_nothing /* AGT-46, STORE-
 
 Test(agents, an_agent_of_this_workspace_must_exist /* AGT-41, NODE-18 */) {
     workflow_put("w", "{\"agentId\":\"local.desk.judge\"}");
-    struct reply r = ask(&sv, "POST", "/v1/runs", "{\"workflowId\":\"w\"}", NULL);
+    struct reply r = ask(&sv, "GET", "/v1/workflows/w", NULL, NULL);
+    r = ask(&sv, "POST", "/v1/host/wopr/workflows:check", arena_cstr(test_arena(), r.body), NULL);
+    cr_expect(holds(r.body, "/nodes/0/agent/agentId") && holds(r.body, "\"errors\":0"), STR_FMT,
+              STR_ARG(r.body));
+    r = ask(&sv, "POST", "/v1/runs", "{\"workflowId\":\"w\"}", NULL);
     expect_error(&r, 400, "validation_error");
     cr_expect(holds(r.body, "unknown_agent") && holds(r.body, "local.desk.judge") &&
                   holds(r.body, "wopr agents put"),
               STR_FMT, STR_ARG(r.body));
     put_ok("local.desk.judge", threshold("local.desk.judge", "0.1"));
+    r = ask(&sv, "GET", "/v1/workflows/w", NULL, NULL);
+    r = ask(&sv, "POST", "/v1/host/wopr/workflows:check", arena_cstr(test_arena(), r.body), NULL);
+    cr_expect_not(holds(r.body, "agent"), STR_FMT, STR_ARG(r.body));
     wait_status(&sv, create_run(&sv, "w", NULL), "completed");
     /* other tiers may be agents of packs, or of nobody: FIX-31 */
     workflow_put("v", "{\"agentId\":\"vendor.nobody.x.y\"}");
@@ -161,6 +168,28 @@ Test(agents, an_agent_of_this_workspace_must_exist /* AGT-41, NODE-18 */) {
     struct str snap = wait_status(&sv, create_run(&sv, "u", NULL), "completed");
     cr_expect(str_eqc(at(snap, "agent"),
                       "{\"agentId\":\"host:me\",\"sourceManifestId\":\"local.desk.judge\"}"));
+}
+
+Test(agents, a_child_run_finds_its_own_agents /* AGT-46, WF-48 */) {
+    static const char PARENT[] =
+        "{\"id\":\"p\",\"name\":\"P\",\"version\":\"1\",\"nodes\":[{\"id\":\"c\",\"typeId\":"
+        "\"core.subWorkflow\",\"name\":\"C\",\"position\":{\"x\":0,\"y\":0},\"config\":{"
+        "\"workflowId\":\"w\",\"waitForCompletion\":true},\"inputs\":{}}],\"edges\":[],"
+        "\"triggers\":[],\"settings\":{},\"variables\":[],\"metadata\":{}}";
+    workflow_put("w", "{\"agentId\":\"local.desk.judge\"}");
+    struct reply r = ask(&sv, "PUT", "/v1/host/wopr/workflows/p", PARENT, NULL);
+    cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+    struct str snap = wait_status(&sv, create_run(&sv, "p", NULL), "failed");
+    cr_expect(str_eqc(text_at(snap, "error.code"), "child_failed") &&
+                  holds(text_at(snap, "error.message"), "local.desk.judge"),
+              STR_FMT, STR_ARG(snap));
+    put_ok("local.desk.judge", threshold("local.desk.judge", "0.1"));
+    const char *run = create_run(&sv, "p", NULL);
+    snap = wait_status(&sv, run, "completed");
+    const char *child = arena_cstr(test_arena(), text_at(snap, "childRuns.0.runId"));
+    cr_expect(holds(agents_of(child), "0.1"));
+    cr_expect(str_eqc(at(agents_of(run), "agents"), "{}"));
+    verify();
 }
 
 Test(agents, what_is_handed_over_fits_its_schemas /* AGT-40 */) {
@@ -257,6 +286,15 @@ Test(agents, discovery_says_what_there_is /* NODE-80, NODE-81, AGT-12, AGT-13 */
     cr_expect(str_eqc(at(r.body, "extensions.agentManifests.path"), "\"" BASE "\""), STR_FMT,
               STR_ARG(r.body));
     cr_expect(str_eqc(at(r.body, "agents.supported"), "true"));
+}
+
+Test(agents, a_host_that_shows_memory_refs_has_the_memory /* AGT-4, AGT-6 */) {
+    struct reply r = ask(&sv, "GET", "/.well-known/openwop", NULL, NULL);
+    cr_expect(str_eqc(at(r.body, "agents.memoryBackends"), "[\"long-term\"]"));
+    workflow_put("w", "{\"agentId\":\"host:me\",\"memoryRef\":\"desk/notes\"}");
+    const char *run = create_run(&sv, "w", "\"configurable\":{\"escalationThreshold\":0}");
+    struct str snap = wait_status(&sv, run, "completed");
+    cr_expect(str_eqc(text_at(snap, "agent.memoryRef"), "desk/notes"), STR_FMT, STR_ARG(snap));
 }
 
 /* --- races --- */

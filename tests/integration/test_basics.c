@@ -68,13 +68,11 @@ Test(basics, only_runnable_fixtures_are_advertised /* CAP-23, FIX-3 */) {
         cr_expect_eq(c.status, 201, STR_FMT ": %ld " STR_FMT, STR_ARG(l.v[i]), c.status,
                      STR_ARG(c.body));
     }
-    /* seeded, but its node types come with later work: stored and served, not runnable, not
-     * advertised (NODE-3) */
-    cr_expect_eq(
-        ask(&sv, "GET", "/v1/workflows/conformance-wasm-pack-roundtrip", NULL, NULL).status, 200);
-    struct reply no =
-        ask(&sv, "POST", "/v1/runs", "{\"workflowId\":\"conformance-wasm-pack-roundtrip\"}", NULL);
-    expect_error(&no, 400, "validation_error");
+    /* seeded, but what it needs is not configured here: stored and served, and not advertised */
+    cr_expect_eq(ask(&sv, "GET", "/v1/workflows/conformance-mcp-tool-roundtrip", NULL, NULL).status,
+                 200);
+    cr_expect_null(strstr(list.p, "\"conformance-mcp-tool-roundtrip\""));
+    cr_expect_not_null(strstr(list.p, "\"conformance-wasm-pack-roundtrip\""), "FIX-52");
 }
 
 Test(basics, openapi_describes_the_mounted_routes /* RUN-47, HTTP-4 */) {

@@ -200,6 +200,17 @@ Test(callbacks, a_replay_and_a_branch_call_nobody /* D57 FORK-13 */) {
     cr_expect_eq(receiver_count(rx), 1u);
 }
 
+Test(callbacks, what_a_child_asks_is_sent_for_its_parent /* RUN-1 INT-51 */) {
+    const char *run = asks(&sv, "conformance-interrupt-parent-child-cancel");
+    struct posted p = got(0);
+    struct str token = text_at(str_c(p.body), "interrupt.interruptToken");
+    cr_expect_str_neq(p.run, run, "the child's own id");
+    cr_expect_eq(by_token(&sv, "POST", token, ACCEPT).status, 200);
+    wait_terminal(&sv, run);
+    wait_state(p.run, "sent");
+    cr_expect_eq(elements_of(callbacks_of(run)).n, 0u, "the parent itself asked nothing");
+}
+
 Test(callbacks, one_dead_receiver_delays_no_other /* HOOK-11: fairness within a tenant */) {
     struct receiver *dead = receiver_start(0);
     receiver_act(dead, -1, ACT_SLOW);

@@ -183,6 +183,17 @@ static const char *put_with(const char *members) {
         NULL);
     return r.status == 200 ? "" : text_at(r.body, "error").p;
 }
+/* Errors of a definition of one node of this type. */
+static int64_t findings_of(const char *type) {
+    struct reply r = ask(
+        &sv, "POST", "/v1/host/wopr/workflows:check",
+        fmt("{\"id\":\"c\",\"name\":\"W\",\"version\":\"1\",\"nodes\":[{\"id\":\"n\",\"typeId\":"
+            "\"%s\",\"name\":\"N\",\"position\":{\"x\":0,\"y\":0},\"config\":{},\"inputs\":{}}],"
+            "\"edges\":[],\"triggers\":[],\"variables\":[],\"metadata\":{},\"settings\":{}}",
+            type),
+        NULL);
+    return int_at(r.body, "errors");
+}
 #define AGENT_PACK "core.conformance.agent-pack"
 
 Test(packs_cli, the_packs_of_a_definition_are_resolved_when_it_is_put /* PACK-63 to PACK-66 */) {
@@ -200,10 +211,22 @@ Test(packs_cli, the_packs_of_a_definition_are_resolved_when_it_is_put /* PACK-63
         {"\"packs\":{\"" AGENT_PACK "\":\"1.0.0\"},", "validation_error"},
         {"\"packs\":{\"x\":{\"version\":\"1.0.0\"}},", "validation_error"},
         {"\"packs\":[],", "validation_error"},
-        {"\"packs\":{\"" NAME "\":{\"version\":\"1.0.0\"}},", "unsupported_runtime"},
+        {"\"packs\":{\"" NAME "\":{\"version\":\"1.0.0\"}},", ""},
+        {"\"packs\":{\"vendor.acme.snake\":{\"version\":\"1.0.0\"}},", "unsupported_runtime"},
         {"\"engines\":{\"openwop\":\">=2\"},", "pack_load_failure"},
         {"\"engines\":{\"openwop\":\"newest\"},", "invalid_engines_range"},
     };
+    static const char PYTHON[] =
+        "{\"name\":\"vendor.acme.snake\",\"version\":\"1.0.0\",\"engines\":{\"openwop\":\"^1\"},"
+        "\"nodes\":[{\"typeId\":\"vendor.acme.snake.n\",\"version\":\"1.0.0\",\"category\":"
+        "\"data\",\"role\":\"pure\"}],\"runtime\":{\"language\":\"python\",\"entry\":\"n.py\"}}";
+    struct archive_item items[] = {{STR("pack.json"), str_c(PYTHON)}, {STR("n.py"), STR("x")}};
+    struct buf gz;
+    buf_init(&gz, 1 << 20);
+    cr_assert_eq(archive_write(items, 2, &gz, NULL), 0);
+    put_file(in_dir("p.tgz"), buf_str(&gz));
+    buf_fini(&gz);
+    DOES(0, "install", in_dir("p.tgz"), "--pack-trust", "open");
     DOES(0, "install", tarball("1.0.0"), "--pack-trust", "open");
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
         cr_expect_str_eq(put_with(CASES[i].members), CASES[i].code, "%s", CASES[i].members);
@@ -216,7 +239,13 @@ Test(packs_cli, the_packs_of_a_definition_are_resolved_when_it_is_put /* PACK-63
     const char *where = strstr(r.body.p, NAME ".echo");
     cr_assert_not_null(where, "node types of packs are listed");
     cr_expect_not_null(strstr(where, "\"pack\":\"" NAME "@1.0.0\""));
+    cr_expect_not_null(strstr(where, "\"executable\":true"));
+    where = strstr(r.body.p, "vendor.acme.snake.n");
+    cr_assert_not_null(where);
     cr_expect_not_null(strstr(where, "\"executable\":false"));
+    cr_expect_eq(findings_of("vendor.openwop.rust-hello.greet"), 0, "a type of a pack is known");
+    cr_expect_gt(findings_of(NAME ".echo"), 0, "but none whose module cannot be loaded");
+    cr_expect_gt(findings_of("vendor.acme.snake.n"), 0, "but not one that nothing executes");
 }
 
 Test(packs_cli, a_pack_travels_from_one_host_to_another /* PACK-5, PACK-24, PACK-37 */) {

@@ -7,6 +7,7 @@ usage: agents.py WOPR [NAME...]    (names of the functions below; default all)
 import http.client
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -592,6 +593,78 @@ def a_prompt_of_an_agent_has_its_words_and_tools(wopr, folder):
     model.stop()
 
 
+def who_brings_a_credential_publishes_no_trace(wopr, folder):
+    """AGT-16: of 700 words that a model thinks 512 are told, on every surface; a replay tells the same ones."""
+    thought = " ".join("word%d" % i for i in range(700))
+
+    def thinks(messages, tools):
+        return "done" if results(messages) else (thought, [("keep", "{}")])
+
+    model = Model(thinks)
+    path = os.path.join(folder, "byok.json")
+    with open(path, "w", encoding="ascii") as f:
+        json.dump({"providers": [{"name": "main", "style": "openai", "url": model.url, "model": "tiny", "byok": True}]}, f)
+    h = AgentHost(wopr, folder, ["--egress-loopback", "--ai-providers", path], {})
+    subprocess.run([wopr, "secrets", "set", "mine", "--provider", "main", "--db", os.path.join(h.db, "w.db")], input="key-of-mine\n", text=True, check=True,
+                   capture_output=True, timeout=60, env={k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_"))})
+    wf = h.put_agent({"prompt": "{{tag}}", "tools": [{"node": {"typeId": "core.identity"}, "name": "keep"}]})
+    run = h.begin(wf, "own", ai={"credentialRef": "mine"}, reasoningVerbosity="full")
+    snap = h.until(run)
+    expect(snap["status"] == "completed", "ends: %s" % snap)
+    told = [e["payload"] for e in h.events(run) if e["type"] == "agent.reasoned"]
+    expect(len(told) == 1 and told[0]["verbosity"] == "summary" and told[0]["tokenCount"] == 512 and "trace" not in told[0], "%s" % str(told)[:200])
+    expect(told[0]["reasoning"].endswith(" word511"), "bounded")
+    for path in ("", "/events", "/events/poll", "/debug-bundle"):
+        expect("word600" not in json.dumps(h.ask("GET", "/v1/runs/%s%s" % (run, path))[1]), "the trace is withheld: %s" % path)
+    asked_nr = len(model.asked)
+    again = h.fork(run)
+    h.until(again)
+    expect([e["payload"] for e in h.events(again) if e["type"] == "agent.reasoned"] == told, "a replay says the same")
+    expect(len(model.asked) == asked_nr, "and asks nobody")
+    h.end()
+    model.stop()
+
+
+def an_agent_gets_a_model_of_its_class(wopr, folder):
+    """AGT-13, AGT-42, AGT-43: providers are named for classes; what no provider is for is not installed, and not executed."""
+    chat, code_model, name = Model(lambda m, t: "chat"), Model(lambda m, t: "code"), "vendor.acme.desk.worker"
+    path = os.path.join(folder, "classes.json")
+
+    def providers(*classes):
+        rows = [("one", chat), ("two", code_model)]
+        with open(path, "w", encoding="ascii") as f:
+            json.dump({"providers": [{"name": n, "style": "openai", "url": m.url, "model": "tiny", **({"modelClasses": c} if c else {})}
+                                     for (n, m), c in zip(rows, classes)]}, f)
+
+    def start(db=None):
+        return AgentHost(wopr, folder, ["--egress-loopback", "--ai-providers", path], {}, db)
+    providers(["chat"], ["code", "reasoning"])
+    h = start()
+    found = h.ask("GET", "/.well-known/openwop")[1]["agents"]
+    expect(sorted(found["modelClasses"]) == ["chat", "code", "reasoning"], "%s" % found)
+    expect(found["reasoningEvents"] and found["toolEvents"], "AGT-12: models think and call: %s" % found)
+    manifest_put(h, name, systemPrompt="Work.", modelClass="coding")
+    runs = [h.finish({"prompt": "x"}, agent=name)[1], h.finish({"prompt": "x", "provider": "one"}, agent=name)[1], h.finish({"prompt": "x"})[1]]
+    expect([out(s).get("text", "").strip() for s in runs] == ["code", "chat", "chat"], "by class, by name, by place: %s" % runs)
+    status, got = h.ask("PUT", "/v1/host/wopr/agents/" + name,
+                        {"manifest": {"agentId": name, "persona": "P", "modelClass": "research", "systemPrompt": "S"}})
+    expect(status == 400 and got["error"] == "unsupported_model_class", "%s" % got)
+    h.end()
+    providers(["chat"], None)
+    h = start(h.db)
+    _, snap = h.finish({"prompt": "x"}, agent=name)
+    expect(code(snap) == "ai_provider_unavailable", "the class is gone: %s" % snap)
+    h.end()
+    providers(None, None)
+    h = start(h.db)
+    _, snap = h.finish({"prompt": "x"}, agent=name)
+    expect(out(snap).get("text", "").strip() == "chat", "no classes are named: %s" % snap)
+    expect("modelClasses" not in h.ask("GET", "/.well-known/openwop")[1]["agents"], "none advertised")
+    h.end()
+    chat.stop()
+    code_model.stop()
+
+
 def what_is_no_agent_is_refused(wopr, folder):
     model = Model(clerk)
     h = host(wopr, folder, model)
@@ -614,7 +687,8 @@ def what_is_no_agent_is_refused(wopr, folder):
 
 
 TESTS = [an_agent_calls_tools_and_asks_a_person, an_agent_of_the_workspace_is_as_it_was_when_its_run_started,
-         answers_fit_the_schema_of_the_agent, a_prompt_of_an_agent_has_its_words_and_tools, tools_that_are_not_allowed_are_not_called, each_bound_has_its_code, answers_are_as_the_schema_says,
+         answers_fit_the_schema_of_the_agent, a_prompt_of_an_agent_has_its_words_and_tools,
+         who_brings_a_credential_publishes_no_trace, an_agent_gets_a_model_of_its_class, tools_that_are_not_allowed_are_not_called, each_bound_has_its_code, answers_are_as_the_schema_says,
          a_model_that_fails_is_asked_again_and_tools_are_not, a_tool_that_may_not_be_repeated_is_not, another_host_takes_over,
          text_is_read_while_it_is_said, agents_side_by_side, an_agent_in_a_loop_begins_anew, a_fork_at_every_event_ends_the_same, what_is_no_agent_is_refused, a_kill_at_every_event_calls_each_tool_once]
 

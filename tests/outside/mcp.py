@@ -105,6 +105,26 @@ def a_tool_is_called_once_and_its_result_is_marked(wopr, folder):
     s.stop()
 
 
+def a_call_is_a_record_in_the_log(wopr, folder):
+    """OBS-16: one for each tools/call, none for what else is said; ids, words and numbers only."""
+    s = Mcp()
+    h = host(wopr, folder, "--log-records", "all", "--log-level", "info", "--mcp-servers", "tools=" + s.url)
+    fine = h.start(h.put({"tool": "echo", "arguments": {"text": "canary-in-the-arguments"}}))
+    h.until(fine)
+    gone = h.start(h.put({"tool": "reset", "arguments": {}}))
+    h.until(gone)
+    rows, end = [], time.monotonic() + WAIT_S
+    while len(rows) < 2 and time.monotonic() < end:
+        rows = [r for r in map(json.loads, filter(lambda x: x.startswith("{"), h.text().splitlines())) if r.get("metricKind") == "openwop.mcp.invocation"]
+        time.sleep(0.05)
+    expect([r["runId"] for r in rows] == [fine, gone], "records: %s" % rows)
+    expect([r["status"] for r in rows] == ["success", "error"] and "errorCode" not in rows[0] and rows[1]["errorCode"] == "unreachable", "%s" % rows)
+    expect(all(r["moduleId"] == "tools" and r["invocationId"] and r["tenantId"] and r["latencyMs"] >= 0 for r in rows), "%s" % rows)
+    expect("canary-in-the-arguments" not in h.text(), "no values")
+    h.end()
+    s.stop()
+
+
 def answers_of_every_form(wopr, folder):
     s = Mcp()
     h = host(wopr, folder, servers=[s])
@@ -338,7 +358,7 @@ def kills_at_any_moment_call_no_tool_twice(wopr, folder):
     s.stop()
 
 
-TESTS = [a_tool_is_called_once_and_its_result_is_marked, answers_of_every_form, what_a_server_may_do_wrong_has_a_code,
+TESTS = [a_tool_is_called_once_and_its_result_is_marked, a_call_is_a_record_in_the_log, answers_of_every_form, what_a_server_may_do_wrong_has_a_code,
          what_may_not_be_called_is_not, lists_are_bounded, versions_and_sessions, the_table_of_the_operator,
          a_run_that_is_cancelled_waits_for_no_tool, a_kill_at_each_exchange_calls_no_tool_twice, kills_at_any_moment_call_no_tool_twice]
 

@@ -1,5 +1,6 @@
 /*
- * play.h: a plan played to its end, with what must hold after each step: the world is the fold of its
+ * play.h: a plan played to its end, with what must hold after each step: the world is the fold
+ * of its
  * changes (WS-114), and a start that fails changes nothing (WS-80).
  */
 #ifndef WOPR_TESTS_WORKSPEC_PLAY_H

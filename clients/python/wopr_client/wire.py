@@ -4,9 +4,6 @@ from __future__ import annotations
 from typing import Any, Dict, List, Literal, NamedTuple, NotRequired, TypedDict, Union
 
 
-PackAgentManifest = Union[Any]
-
-
 class AgentRef(TypedDict):
     """Slim wire-shape projection of an agent's identity. Carried on `RunSnapshot.agent` (the active worker for a
     run), `RunSnapshot.runOrchestrator` (the supervisor identity for the run's lifetime), `WorkflowNode.agent`
@@ -1405,7 +1402,7 @@ class PackInstalled(TypedDict):
     origin: NotRequired[str]
     installedAt: NotRequired[str]
     nodes: List[Dict[str, Any]]
-    agents: List[PackAgentManifest]
+    agents: List[AgentManifest]
 
 
 class PackInstalledList(TypedDict):

@@ -1,13 +1,5 @@
 // The wire of a host: its types and its operations.  Made by tools/clients.py from api/host; do not edit.
 /**
- * Manifest entry for an agent shipped inside a `pack.json`'s `agents[]` array. Carries everything a host needs
- * to instantiate the agent without reading the rest of the pack tarball — only `systemPromptRef` and the two
- * `*SchemaRef` fields under `handoff` reference external tarball files. See RFC 0003 + `node-packs.md`
- * §`agents[]` extension.
- */
-export type PackAgentManifest = unknown;
-
-/**
  * Slim wire-shape projection of an agent's identity. Carried on `RunSnapshot.agent` (the active worker for a
  * run), `RunSnapshot.runOrchestrator` (the supervisor identity for the run's lifetime), `WorkflowNode.agent`
  * (compile-time pinning), and the `agent.*` event family's payload `agentId` field. Distinct from
@@ -1865,7 +1857,7 @@ export interface PackInstalled {
   origin?: string;
   installedAt?: string;
   nodes: Record<string, unknown>[];
-  agents: PackAgentManifest[];
+  agents: AgentManifest[];
 }
 
 export interface PackInstalledList {

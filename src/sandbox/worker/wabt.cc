@@ -12,7 +12,6 @@
 #include <new>
 
 #include "wabt/binary-reader.h"
-#include "wabt/config.h"
 #include "wabt/error.h"
 #include "wabt/feature.h"
 #include "wabt/interp/binary-reader-interp.h"
@@ -302,8 +301,4 @@ uint8_t *wasm_memory(wasm_instance *i, uint64_t *size) {
 }
 
 uint64_t wasm_steps(const wasm_instance *i) { return i->steps; }
-
-const char *wasm_engine_name(void) { return "wabt-interp"; }
-
-const char *wasm_engine_version(void) { return WABT_VERSION_STRING; }
 }

@@ -76,8 +76,6 @@ enum wasm_end wasm_call(struct wasm_instance *i, const char *name, const uint64_
 /* Its linear memory, valid until it runs again. */
 uint8_t *wasm_memory(struct wasm_instance *i, uint64_t *size);
 uint64_t wasm_steps(const struct wasm_instance *i); /* executed so far, rounded up to slices */
-const char *wasm_engine_name(void);                 /* "wabt-interp" */
-const char *wasm_engine_version(void);
 
 #ifdef __cplusplus
 }

@@ -198,6 +198,7 @@ int worker_main(int argc, char **argv) {
                 refused ? refused : "memory");
         return 1;
     }
+    if (!jail_shut()) _exit(1);
     while (serve(&w)) continue;
     _exit(0);
 }

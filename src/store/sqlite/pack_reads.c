@@ -89,6 +89,7 @@ int store_pack_list(struct store *s, struct str name, struct arena *a, struct pa
 int store_pack_blob(struct store *s, const struct sha256 *digest, struct buf *out,
                     struct wopr_error *err) {
     struct query q;
+    size_t before = out->len;
     int rc = read_begin(&q, s, SQL_PACK_BLOB, err);
     if (rc != 0) return rc;
     bind_hash(&q, digest);
@@ -97,7 +98,11 @@ int store_pack_blob(struct store *s, const struct sha256 *digest, struct buf *ou
     query_end(&q);
     if (rc < 0) return rc;
     if (rc == 0) return wopr_error_set(err, WOPR_E_NOT_FOUND, "these bytes are not here");
-    if (!buf_failed(out)) return 0;
+    if (!buf_failed(out)) {
+        struct sha256 d = sha256_of(str_n(out->p + before, out->len - before));
+        if (sha256_eq(&d, digest)) return 0;
+        return wopr_error_set(err, WOPR_E_CORRUPT, "the bytes of a pack have another digest");
+    }
     return wopr_error_set(err, buf_over(out) ? WOPR_E_TOO_BIG : WOPR_E_NO_MEMORY,
                           "no room for the bytes of a pack");
 }

@@ -90,10 +90,13 @@ static int blob_put(struct store *s, const struct sha256 *digest, struct str bod
     return query_run(&q, err);
 }
 
-static int blob_drop(struct store *s, const struct sha256 *digest, struct wopr_error *err) {
+static int blob_drop(struct store *s, const struct sha256 *digest, struct str name,
+                     struct str version, struct wopr_error *err) {
     struct query q;
     query_begin(&q, s->writer, SQL_PACK_BLOB_DROP);
     bind_hash(&q, digest);
+    bind_text(&q, name);
+    bind_text(&q, version);
     return query_run(&q, err);
 }
 
@@ -275,6 +278,23 @@ static int name_write(struct store *s, const struct pack_publish *p, struct wopr
     return rc == 0 && p->newest ? words_write(s, p, err) : rc;
 }
 
+static int room_check(struct store *s, const struct pack_publish *p, const struct pack_actor *who,
+                      struct wopr_error *err) {
+    struct query q;
+    if (p->bytes_max <= 0) return 0;
+    query_begin(&q, s->writer, SQL_PACK_BYTES);
+    bind_text(&q, who->tenant);
+    int rc = query_step(&q, err);
+    int64_t has = rc == 1 ? col_int(&q, 0) : 0;
+    query_end(&q);
+    if (rc < 0) return rc;
+    if (has + p->release.bytes + (int64_t)p->release.manifest.n <= p->bytes_max) return 0;
+    return wopr_error_set(err, WOPR_E_QUOTA,
+                          "the packs of this tenant take %lld bytes, and may take %lld "
+                          "(tenant-pack-bytes-max); unpublish some, or raise the setting",
+                          (long long)has, (long long)p->bytes_max);
+}
+
 static int publish_place(struct store *s, const struct pack_publish *p,
                          const struct pack_actor *who, struct arena *a, bool *fresh,
                          struct wopr_error *err) {
@@ -296,7 +316,8 @@ static int publish_place(struct store *s, const struct pack_publish *p,
         return wopr_error_set(err, WOPR_E_CONFLICT,
                               "this version is published with other bytes; choose a new version");
     if (old.there) return 0;
-    rc = blob_put(s, &r->digest, p->tarball, err);
+    rc = room_check(s, p, who, err);
+    if (rc == 0) rc = blob_put(s, &r->digest, p->tarball, err);
     if (rc == 0) rc = version_write(s, r, err);
     if (rc == 0) rc = name_write(s, p, err);
     if (rc == 0 && p->key) rc = key_first(s, p->key, WOPR_E_CONFLICT, err);
@@ -374,7 +395,7 @@ static int unpublish_place(struct store *s, struct str name, struct str version,
     bind_text(&q, version);
     bind_int(&q, who->now_ms);
     rc = query_run(&q, err);
-    if (rc == 0) rc = blob_drop(s, &v.digest, err);
+    if (rc == 0) rc = blob_drop(s, &v.digest, name, version, err);
     if (rc == 0) rc = one_name(s, SQL_PACK_DROP, name, err);
     if (rc == 0) rc = one_name(s, SQL_PACK_WORDS_ORPHANED, name, err);
     return rc == 0 ? change_note(s, "unpublished", name, version, STR_NONE, who, err) : rc;

@@ -473,6 +473,21 @@ static void put_memory(const struct v1_config *c, struct jw *w) { /* MEM-2 */
 }
 static bool has_memory(const struct v1_config *c) { return c->memory; }
 
+static void put_runtimes(const struct v1_config *c, struct jw *w) { /* WASM-1 */
+    jw_object(w);
+    jw_key(w, "wasm");
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_kraw(w, "abiVersions", STR("[1]"));
+    jw_kstrz(w, "engine", SANDBOX_ENGINE);
+    jw_kstrz(w, "engineVersion", SANDBOX_ENGINE_VERSION);
+    jw_kint(w, "maxMemoryBytes", (int64_t)c->wasm.memory_max);
+    jw_kint(w, "maxExecutionMs", c->wasm.time_ms_max);
+    jw_end_object(w);
+    jw_end_object(w);
+}
+static bool has_runtimes(const struct v1_config *c) { return c->wasm.workers > 0; }
+
 static const struct feature {
     const char *name;
     bool mirrored; /* repeated under "capabilities" for readers that look only there (CAP-3, CON-1)
@@ -498,6 +513,7 @@ static const struct feature {
     {"replay", true, put_replay, NULL},
     {"webhooks", true, put_webhooks, has_webhooks},
     {"mcp", true, put_mcp, has_mcp},
+    {"nodePackRuntimes", true, put_runtimes, has_runtimes},
     {"agents", true, put_agents, NULL},
     {"conversationPrimitive", true, put_conversations, has_conversations},
     {"orchestrator", true, put_orchestrator, NULL},

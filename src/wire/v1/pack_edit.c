@@ -29,6 +29,10 @@ static void edit_write(void *ctx, struct store *s) {
     struct pack_edit *e = ctx;
     struct wopr_error err = {0};
     int rc = e->write(e, s, &err);
+    if (rc == WOPR_E_QUOTA) { /* only the tenant can make room: 409, not "try later" */
+        err.code = WOPR_E_CONFLICT;
+        jobj_details_int(&err, "bytesMax", v1_of(e->call)->cfg.pack_bytes_max);
+    }
     if (rc != 0) http_fail(e->call, &err);
     else (void)e->answer(e);
     http_resume(e->call);
@@ -115,6 +119,7 @@ static void publish_judge_offloaded(struct http_call *c) {
         return;
     }
     if (c->status != 0) return; /* the same bytes were there */
+    e->publish.bytes_max = v1_of(c)->cfg.pack_bytes_max;
     e->write = publish_write;
     e->answer = publish_answer;
     c->user = e;

@@ -28,6 +28,7 @@ struct v1_config {
     const struct wf_env *env;     /* what definitions are compiled with; lives as long as v1 */
     struct wf_types types;        /* what is known of node types (domain/types.h) */
     int64_t workflow_bytes_max;   /* definitions of a tenant with their versions; 0 = no bound */
+    int64_t pack_bytes_max;       /* packs that a tenant has published; 0 = no bound */
     const char *const *mcp_urls;  /* MCP servers that nodes may use, NULL-terminated; NULL: none */
     const char *ai_policy_code; /* of a denial by a policy of AI providers; NULL: there are none */
     bool secrets;               /* runs may use stored credentials (CAP-19) */
@@ -39,6 +40,7 @@ struct v1_config {
     const struct http_issuers *issuers; /* NULL = tokens of others are not taken */
     bool traces;                        /* spans of runs are exported */
     bool conversations;                 /* CONV-1 */
+    struct sandbox_limits wasm;         /* of modules of packs; workers 0: none is executed */
     bool memory;                        /* a node type here uses long-term memory */
     int64_t memory_entry_max;           /* bytes of the content of an entry */
     int64_t debug_bundle_max;           /* bytes of one; 0 = none are given */

@@ -6,6 +6,7 @@
 #include "codec/ident.h"
 #include "domain/lint.h"
 #include "packs/pins.h"
+#include "store/agents.h"
 #include "store/tasks.h"
 #include "store/workflows.h"
 #include "wire/v1/wire_int.h"
@@ -22,13 +23,34 @@ struct asker {
     const struct wf_types *types;
     struct http_call *call;
     struct str own_id; /* of the definition itself, which counts as stored */
+    struct pack_nodes packs;
+    bool packs_read; /* at the first type that the host does not have itself */
 };
 
+/* A type of an installed pack, whose language this host executes. */
+static bool pack_type_find(struct asker *k, struct str type_id, struct wf_type *out) {
+    struct http_call *c = k->call;
+    struct wopr_error err;
+    if (!k->packs_read &&
+        pack_nodes_list(wire_of(c)->store, c->who.tenant, c->arena, &k->packs, &err) != 0)
+        return false;
+    k->packs_read = true;
+    for (size_t i = 0; i < k->packs.n; i++) {
+        const struct pack_node *t = &k->packs.v[i];
+        if (!str_eq(t->type_id, type_id) || (PACK_LANGUAGES_HERE & 1u << t->language) == 0)
+            continue;
+        *out = (struct wf_type){t->type_id, .summary = t->summary, .takes_ports = true};
+        return true;
+    }
+    return false;
+}
+
 static bool type_find(void *ctx, struct str type_id, struct arena *a, struct wf_type *out) {
-    const struct asker *k = ctx;
+    struct asker *k = ctx;
     struct worker_type t;
     struct wopr_error err;
     if (k->types->find(k->types->ctx, type_id, a, out)) return true;
+    if (pack_type_find(k, type_id, out)) return true;
     if (store_worker_type_get(wire_of(k->call)->store, k->call->who.tenant, k->call->who.test_mode,
                               type_id, a, &t, &err) != 0)
         return false;
@@ -56,6 +78,18 @@ static bool workflow_there(void *ctx, struct str id) {
     int rc = a == NULL ? WOPR_E_NO_MEMORY
                        : store_workflow_get(wire_of(k->call)->store, k->call->who.tenant,
                                             k->call->who.test_mode, id, a, &row, &err);
+    arena_free(a);
+    return rc != WOPR_E_NOT_FOUND;
+}
+
+static bool agent_there(void *ctx, struct str id) {
+    struct asker *k = ctx;
+    struct wopr_error err = {0};
+    struct agent_row row;
+    struct arena *a = arena_new(DOCUMENT_MAX);
+    int rc = a == NULL ? WOPR_E_NO_MEMORY
+                       : store_agent_get(wire_of(k->call)->store, k->call->who.tenant,
+                                         k->call->who.test_mode, id, a, &row, &err);
     arena_free(a);
     return rc != WOPR_E_NOT_FOUND;
 }
@@ -91,8 +125,11 @@ int v1_findings_end(struct v1_findings *out, int rc, struct wopr_error *err) {
 int v1_definition_check(struct http_call *c, struct str text, struct v1_findings *out,
                         struct wopr_error *err) {
     struct asker k = {.types = &v1_of(c)->cfg.types, .call = c};
-    const struct wf_types types = {
-        .find = type_find, .name = type_name, .workflow = workflow_there, .ctx = &k};
+    const struct wf_types types = {.find = type_find,
+                                   .name = type_name,
+                                   .workflow = workflow_there,
+                                   .agent = agent_there,
+                                   .ctx = &k};
     struct wf_env env = *v1_of(c)->cfg.env;
     struct str id = json_get(text, "id");
     env.knows_type = type_there;

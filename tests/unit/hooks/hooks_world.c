@@ -4,6 +4,7 @@
 
 #include "base/fault.h"
 #include "base/mem.h"
+#include "store/interrupts.h"
 #include "store/upkeep.h"
 #include "unit/journal/append_kit.h"
 
@@ -199,6 +200,14 @@ static void event_render(struct str run_id, const struct event *e, struct buf *o
     buf_addc(out, '}');
 }
 
+static int question_render(void *ctx, const struct interrupt_row *row, bool answers,
+                           struct arena *a, struct str *out, struct wopr_error *err) {
+    (void)ctx;
+    *out = arena_printf(a, "{\"interruptId\":\"" STR_FMT "\",\"answers\":%d}",
+                        STR_ARG(row->interrupt_id), answers);
+    return out->p ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory");
+}
+
 void world_up(void) {
     struct egress_config ec = {0};
     bool replaced;
@@ -220,7 +229,9 @@ void world_up(void) {
                                   .backlog_max = 100000,
                                   .dead_days = 30,
                                   .sole_host = true,
+                                  .call_attempts = 3,
                                   .render = event_render,
+                                  .question = question_render,
                                   .version = "0",
                                   .egress = W.eg,
                                   .vault = W.v};
@@ -336,6 +347,38 @@ void world_events_armed(int64_t run_no, unsigned n, unsigned nth) {
         sem_destroy(&d.sem);
         if (rc != 0) cr_assert_eq(append(W.j, event_plan(run_no, i, 40)), 0);
     }
+}
+
+int64_t world_caller(const char *tenant, const char *run_id, const char *path) {
+    struct plan *p = plan_ref(kit_create(run_id, 0));
+    p->create->meta.tenant = arena_str(p->arena, str_c(tenant));
+    p->create->meta.callback_url = arena_printf(p->arena, "http://127.0.0.1:%d%s", rx.port, path);
+    p->create->callback_answers = true;
+    cr_assert_eq(append(W.j, p), 0);
+    int64_t no = p->run_no;
+    plan_unref(p);
+    return no;
+}
+
+static struct plan *ask_plan(int64_t run_no, const char *run_id, unsigned n) {
+    struct plan *p = event_plan(run_no, n, 40);
+    struct str id = arena_printf(p->arena, "%s-%u", run_id, n);
+    const struct plan_interrupt row = {.op = INTR_ROW_OPEN,
+                                       .interrupt_id = id,
+                                       .node_id = STR("gate"),
+                                       .key = id,
+                                       .kind = STR("approval"),
+                                       .payload = STR("{}"),
+                                       .requested_ms = 1700000000000,
+                                       .requested_seq = n};
+    plan_interrupt(p, &row);
+    return p;
+}
+
+void world_ask(int64_t run_no, const char *run_id, unsigned n, unsigned armed) {
+    struct plan *p = ask_plan(run_no, run_id, n);
+    if (armed > 0) cr_assert(fault_arm(1u << FAULT_MALLOC, armed));
+    if (append(W.j, p) != 0) cr_assert_eq(append(W.j, ask_plan(run_no, run_id, n)), 0);
 }
 
 void world_purge(int64_t run_no, unsigned seq) {

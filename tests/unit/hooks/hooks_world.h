@@ -35,6 +35,10 @@ int64_t world_run(const char *tenant, const char *run_id, unsigned n, size_t pay
 int64_t world_run_tagged(const char *tenant, const char *run_id, unsigned n, const char *tags);
 /* The first n < 8 events of a run without any, while the nth allocation of the process fails. */
 void world_events_armed(int64_t run_no, unsigned n, unsigned nth);
+/* A run with a callback URL at a path of the receiver, and its nth question (0..), with its event,
+ * in one commit, while allocation `armed` of the process fails (0: none); its id is RUN-n. */
+int64_t world_caller(const char *tenant, const char *run_id, const char *path);
+void world_ask(int64_t run_no, const char *run_id, unsigned n, unsigned armed);
 void world_purge(int64_t run_no, unsigned seq); /* the run ends, and retention takes it */
 struct hook_item world_get(const char *tenant, const char *webhook_id);
 struct hook_dead_list world_deads(const char *tenant, const char *webhook_id);

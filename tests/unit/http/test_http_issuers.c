@@ -2,6 +2,7 @@
  * test_http_issuers.c: for whom a token speaks (AUTH-11, AUTH-23): the principal is its issuer's.
  */
 #include "base/arena.h"
+#include "base/clock.h"
 #include "codec/bytes.h"
 #include "http/issuers.h"
 
@@ -88,7 +89,7 @@ static int anywhere(void *ctx, struct str url, struct wopr_error *err) {
 static const struct http_issuer_files URLS = {.keys = keys_give, .reach = anywhere};
 #define BY_URL(more)                                                                               \
     "{\"issuers\":[{\"name\":\"u\",\"profile\":\"client-credentials\",\"issuer\":\"https://u\","   \
-    "\"audience\":\"w\",\"algorithms\":[\"EdDSA\"],\"tenant\":\"t\",\"jwksUrl\":\"https://"     \
+    "\"audience\":\"w\",\"algorithms\":[\"EdDSA\"],\"tenant\":\"t\",\"jwksUrl\":\"https://"        \
     "k\"" more "}]}"
 
 static int check(struct http_issuers *s, struct arena *a) {
@@ -156,6 +157,58 @@ Test(http_issuers, keys_come_and_go_while_tokens_are_checked /* AUTH-21, AUTH-23
     cr_assert_eq(put(s, "u", published()), 0);
     cr_expect(http_issuer_source_at(s, 0, a, &is) && !is.wanted);
     cr_expect_eq(check(s, a), 0);
+    http_issuers_free(s);
+    arena_free(a);
+}
+
+Test(http_issuers, a_verified_signature_is_remembered_for_its_keys_and_its_time /* AUTH-23 */) {
+    enum { MANY = 40000 };
+    struct http_issuers *s = NULL;
+    struct wopr_error err = {0};
+    struct sha256 d;
+    size_t known = 0;
+    cr_assert_eq(http_issuers_new(STR(BY_URL("")), &URLS, &s, &err), 0, "%s", err.message);
+    d = sha256_of(STR("token"));
+    cr_expect_not(issuers_seen(s, &d, 1), "nothing before the first");
+    issuers_seen_put(s, &d, 1, 0);
+    cr_expect_not(issuers_seen(s, &d, 1), "nor of a token that is over");
+    issuers_seen_put(s, &d, 1, 60000);
+    cr_expect(issuers_seen(s, &d, 1));
+    cr_expect_not(issuers_seen(s, &d, 2), "by other keys it was not verified");
+    d = sha256_of(STR("short"));
+    issuers_seen_put(s, &d, 1, 1);
+    clock_sleep_ms(5);
+    cr_expect_not(issuers_seen(s, &d, 1), "it ends with the token");
+    for (uint64_t i = 0; i < MANY; i++) {
+        d = sha256_of(str_n((const char *)&i, sizeof i));
+        issuers_seen_put(s, &d, 7, 60000);
+        cr_assert(issuers_seen(s, &d, 7), "%llu", (unsigned long long)i);
+    }
+    for (uint64_t i = 0; i < MANY; i++) {
+        d = sha256_of(str_n((const char *)&i, sizeof i));
+        known += issuers_seen(s, &d, 7);
+    }
+    cr_expect(known > ISSUER_SEEN_NR / 2 && known <= ISSUER_SEEN_NR, "%zu", known);
+    http_issuers_free(s);
+}
+
+Test(http_issuers, what_was_verified_lends_its_signature_to_nothing_else /* AUTH-21 */) {
+    struct arena *a = arena_new(1 << 20);
+    struct http_issuers *s = NULL;
+    struct wopr_error err = {0};
+    struct principal p = {0};
+    struct jwt t, other;
+    cr_assert_eq(ed25519_from_secret(SECRET, &key, &err), 0);
+    cr_assert_eq(http_issuers_new(STR(BY_URL("")), &URLS, &s, &err), 0, "%s", err.message);
+    cr_assert_eq(put(s, "u", published()), 0);
+    cr_expect_eq(check(s, a), 0);
+    cr_expect_eq(check(s, a), 0, "the second time from memory");
+    cr_assert_eq(jwt_read(token_of(a, "u", "alice"), a, &t, &err), 0);
+    cr_assert_eq(jwt_read(token_of(a, "u", "mallory"), a, &other, &err), 0);
+    other.signature = t.signature;
+    cr_expect_eq(issuers_check(s, &other, NOW_MS, a, &p, &err), WOPR_E_UNAUTHENTICATED);
+    cr_expect_eq(issuers_check(s, &t, NOW_MS + 120000, a, &p, &err), WOPR_E_UNAUTHENTICATED,
+                 "its claims are judged each time");
     http_issuers_free(s);
     arena_free(a);
 }

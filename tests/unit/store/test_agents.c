@@ -265,6 +265,32 @@ Test(agents, runs_share_a_set_until_the_last_of_them_is_removed /* AGT-46, STORE
     verify(0);
 }
 
+Test(agents, a_fork_holds_the_set_when_its_source_is_gone /* AGT-46, STORE-44 */) {
+    int64_t gone, one = create("run_1", SET_A, "sha256:a", true);
+    struct plan *p = kit_fork("run_2", one, "run_1", 1);
+    int rc = 0;
+    p->create->meta.agents = SET_A;
+    p->create->meta.agents_digest = STR("sha256:a");
+    cr_assert_eq(store_apply(w.s, &p, 1, &rc, &w.err), 0, "%s", w.err.message);
+    cr_assert_eq(rc, 0);
+    int64_t fork = p->run_no;
+    plan_unref(p);
+    cr_expect_eq(sets_nr(), 1);
+    cr_assert_eq(store_purge_runs(w.s, 1800000000000, 1800000000000, 100, &gone, NULL, &w.err), 0);
+    cr_expect_eq(sets_nr(), 1, "the fork goes by it");
+    verify(0);
+    p = kit_append(fork, 1, 1, true);
+    cr_assert_eq(store_apply(w.s, &p, 1, &rc, &w.err), 0, "%s", w.err.message);
+    cr_assert_eq(rc, 0);
+    plan_unref(p);
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(store_purge_runs(w.s, 1800000000000, 1800000000000, 100, &gone, NULL, &w.err),
+                     0);
+    cr_expect_eq(sets_nr(), 0);
+    cr_expect_eq(held(), 0);
+    verify(0);
+}
+
 Test(agents, the_same_set_of_two_tenants_is_two) {
     struct plan *p = kit_create("run_9", 1);
     (void)create("run_1", SET_A, "sha256:a", false);

@@ -100,9 +100,18 @@ Test(store_packs, what_is_unpublished_never_returns_and_leaves_no_bytes /* P2, P
     cr_expect_eq(found("tools"), 0);
     cr_expect(blob_there("a"), "an install needs them");
     cr_expect_eq(store_pack_uninstall(w.s, STR("t"), n, v, &acme, &w.err), 0);
-    cr_expect_not(blob_there("a"));
+    cr_expect(blob_there("a"), "and runs that began with it");
     cr_expect_eq(publish("acme", "1.0.1", "b", &fresh), 0);
     cr_expect_eq(found("tools"), 1);
+    i.version = STR("1.0.1");
+    i.digest = sha256_of(STR("b"));
+    cr_assert_eq(store_pack_install(w.s, &i, STR("b"), &fresh, &w.err), 0);
+    cr_expect_eq(store_pack_uninstall(w.s, STR("t"), n, i.version, &acme, &w.err), 0);
+    cr_expect_eq(store_pack_unpublish(w.s, n, i.version, STR(NS), 1000, &acme, &w.err), 0);
+    cr_expect(blob_there("b"), "also when the registry loses it later");
+    cr_expect_eq(publish("acme", "1.0.2", "c", &fresh), 0);
+    cr_expect_eq(store_pack_unpublish(w.s, n, STR("1.0.2"), STR(NS), 1000, &acme, &w.err), 0);
+    cr_expect_not(blob_there("c"), "what was never installed leaves nothing");
 }
 
 Test(store_packs, marks_and_keys_are_those_of_the_owner /* PACK-39 to PACK-43 */) {
@@ -132,6 +141,50 @@ Test(store_packs, marks_and_keys_are_those_of_the_owner /* PACK-39 to PACK-43 */
     cr_expect_eq(store_pack_key_revoke(w.s, STR(NS), STR("k2"), n, &acme, &w.err), 0);
     cr_expect_eq(store_pack_key_revoke(w.s, STR(NS), STR("k2"), n, &acme, &w.err),
                  WOPR_E_NOT_FOUND);
+}
+
+Test(store_packs, a_tenant_has_room_for_so_many_bytes /* bounds by bytes */) {
+    struct pack_actor acme = actor("acme", 1000), ada = actor("ada", 1000);
+    static const struct {
+        const char *name, *ns, *tenant;
+        int code;
+    } PUTS[] = {{NS ".a", NS, "acme", 0},
+                {"community.acme.b", "community.acme.b", "acme", 0},
+                {"community.acme.b.c", "community.acme.b.c", "ada", 0}, /* of another, below it */
+                {NS ".c", NS, "acme", WOPR_E_QUOTA}};
+    for (size_t i = 0; i < sizeof PUTS / sizeof *PUTS; i++) {
+        char bytes[16];
+        bool fresh;
+        snprintf(bytes, sizeof bytes, "%08zu", i);
+        struct pack_publish p = pack(PUTS[i].name, "1.0.0", bytes);
+        p.namespace = str_c(PUTS[i].ns);
+        p.bytes_max = 25; /* two of 8 bytes and a manifest of 2 */
+        int rc = store_pack_publish(
+            w.s, &p, *PUTS[i].tenant == 'a' && PUTS[i].tenant[1] == 'c' ? &acme : &ada, &fresh,
+            &w.err);
+        cr_expect_eq(rc, PUTS[i].code, "%s: %s", PUTS[i].name, w.err.message);
+    }
+    cr_expect_eq(store_pack_unpublish(w.s, STR(NS ".a"), STR("1.0.0"), STR(NS), 0, &acme, &w.err),
+                 0);
+    struct pack_publish p = pack(NS ".d", "1.0.0", "12345678");
+    bool fresh;
+    p.bytes_max = 25;
+    cr_expect_eq(store_pack_publish(w.s, &p, &acme, &fresh, &w.err), 0, "there is room again");
+}
+
+Test(store_packs, bytes_that_changed_on_the_disk_are_not_handed_out /* PACK-21 */) {
+    struct sha256 d = sha256_of(STR("a"));
+    struct buf b;
+    sqlite3 *db;
+    bool fresh;
+    cr_assert_eq(publish("acme", "1.0.0", "a", &fresh), 0);
+    cr_assert_eq(sqlite3_open(w.path, &db), SQLITE_OK);
+    cr_assert_eq(sqlite3_exec(db, "UPDATE pack_blobs SET body = x'62'", NULL, NULL, NULL),
+                 SQLITE_OK);
+    sqlite3_close(db);
+    buf_init(&b, 1024);
+    cr_expect_eq(store_pack_blob(w.s, &d, &b, &w.err), WOPR_E_CORRUPT);
+    buf_fini(&b);
 }
 
 Test(store_packs, a_search_for_many_words_looks_at_a_bounded_number /* PACK-49 */) {

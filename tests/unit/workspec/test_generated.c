@@ -1,11 +1,14 @@
 /*
- * test_generated.c: documents made at random: valid ones, and ones with something bent.  What holds of
- * all: the same bytes say the same (WS-44), a document without errors plays without failure, the world
+ * test_generated.c: documents made at random: valid ones, and ones with something bent.  What
+ * holds of
+ * all: the same bytes say the same (WS-44), a document without errors plays without failure,
+ * the world
  * is the fold of its changes after each step (WS-114), whatever is rejected or fails.
  */
 #include "base/fault.h"
 #include "kit.h"
 #include "workspec/play.h"
+#include "workspec/schedule.h"
 
 #include <stdlib.h>
 
@@ -92,7 +95,7 @@ static void put_interaction(struct buf *b, struct dice *d, unsigned task) {
 
 static struct str document(struct arena *a, struct dice *d) {
     static const char *const ACTORS[] = {"a", "b", "m", "w"};
-    unsigned minute[4] = {480, 480, 480, 480}, nr = throw(d, TASKS_MAX);
+    unsigned minute[4] = {480, 480, 480, 480}, last[4] = {0}, nr = throw(d, TASKS_MAX);
     struct buf b;
     buf_init(&b, 1 << 20);
     for (unsigned i = 0; i < nr; i++) {
@@ -108,11 +111,29 @@ static struct str document(struct arena *a, struct dice *d) {
             if (k > 0) buf_addc(&b, ',');
             put_interaction(&b, d, i);
         }
-        buf_addz(&b, "]}");
+        buf_addc(&b, ']');
+        if (last[who] > 0 && throw(d, 2))
+            buf_addf(&b, ",\"depends_on\":%s\"t%u\"%s", i % 3 ? "[" : "{\"any\":[", last[who] - 1,
+                     i % 3 ? "]" : "]}");
+        last[who] = i + 1;
+        buf_addc(&b, '}');
     }
     struct str text = kit_document(a, KIT_CONFIG, b.p != NULL ? b.p : "");
     buf_fini(&b);
     return text;
+}
+
+/* Without anybody to wait for, a plan that has no overlap slips nowhere: both orders are one. */
+static void check_schedule(struct arena *a, const struct ws_plan *p) {
+    struct ws_schedule *s = ws_schedule_new(p, NULL, WS_VIRTUAL, a);
+    struct ws_steps steps = {.plan = p};
+    struct ws_step x, y;
+    cr_assert_not_null(s);
+    while (ws_next_step(&steps, &x)) {
+        cr_assert_eq(ws_schedule_next(s, 0, &y), WS_NEXT_STEP);
+        cr_assert(x.ends == y.ends && x.task == y.task && x.vt == y.vt);
+    }
+    cr_expect_eq(ws_schedule_next(s, 0, &y), WS_NEXT_DONE);
 }
 
 struct totals {
@@ -142,6 +163,7 @@ static void check_document(struct arena *a, struct str text, struct totals *sum)
     struct played once = play(&p, a, 0), twice = play(&again, a, 0), bent = play(&p, a, 120);
     cr_expect(sha256_eq(&once.digest, &twice.digest) && once.ended);
     cr_expect(!ws_report_ok(&r) || once.failures == 0, STR_FMT, STR_ARG(text));
+    if (ws_report_ok(&r)) check_schedule(a, &p);
     sum->valid += ws_report_ok(&r);
     sum->failures += once.failures;
     sum->changes += once.changes;

@@ -1,5 +1,6 @@
 /* test_plan.c: plans of documents (section 3, vectors C-1 to C-5, C-8, C-9), zones, pictures. */
 #include "kit.h"
+#include "workspec/schedule.h"
 
 static struct arena *a;
 static void up(void) { a = arena_new(WS_ARENA_BYTES_MAX); }
@@ -140,6 +141,70 @@ Test(workspec_plan, c_5_order_of_steps_ws_64) {
         cr_expect(s.ends == WANT[i].ends && s.task == WANT[i].task && s.vt == WANT[i].vt, "%zu", i);
     }
     cr_expect_not(ws_next_step(&steps, &s));
+}
+
+#define C6_TASKS                                                                                   \
+    "{\"id\":\"t1\",\"actor_id\":\"a\",\"start\":\"09:00\",\"duration\":30},"                      \
+    "{\"id\":\"t2\",\"actor_id\":\"a\",\"start\":\"09:30\",\"duration\":20,\"priority\":\"low\"}," \
+    "{\"id\":\"t3\",\"actor_id\":\"a\",\"start\":\"10:00\",\"duration\":30,"                       \
+    "\"priority\":\"critical\"},"                                                                  \
+    "{\"id\":\"t4\",\"actor_id\":\"m\",\"start\":\"09:30\",\"duration\":10,"                       \
+    "\"depends_on\":[\"t1\"]}"
+#define CLOCK(h, m) ((int64_t)(h)*3600000 + (int64_t)(m)*60000)
+
+static void expect_steps(struct ws_schedule *s, int64_t now, const struct ws_step *want, size_t nr,
+                         enum ws_next then, int64_t until) {
+    struct ws_step out;
+    for (size_t i = 0; i < nr; i++) {
+        cr_assert_eq(ws_schedule_next(s, now, &out), WS_NEXT_STEP, "step %zu", i);
+        cr_expect(out.ends == want[i].ends && out.task == want[i].task && out.vt == want[i].vt,
+                  "step %zu: %d of task %u at %lld", i, out.ends, out.task, (long long)out.vt);
+    }
+    cr_assert_eq(ws_schedule_next(s, now, &out), then);
+    if (then == WS_NEXT_LATER) cr_expect_eq(out.vt, until);
+}
+
+Test(workspec_plan, c_6_a_person_who_is_late_ws_63_ws_112_ws_118) {
+    static const bool ASKS[] = {true, false, false, false};
+    static const struct ws_step FIRST[] = {{false, 0, CLOCK(9, 0)}};
+    static const struct ws_step THEN[] = {{true, 0, CLOCK(10, 10)},  {false, 3, CLOCK(10, 10)},
+                                          {false, 2, CLOCK(10, 10)}, {true, 3, CLOCK(10, 20)},
+                                          {true, 2, CLOCK(10, 40)},  {false, 1, CLOCK(10, 40)},
+                                          {true, 1, CLOCK(11, 0)}};
+    struct ws_plan p = plan_of(kit_document(a, KIT_CONFIG, C6_TASKS));
+    struct ws_schedule *s = ws_schedule_new(&p, ASKS, WS_REAL, a);
+    expect_steps(s, CLOCK(8, 59), NULL, 0, WS_NEXT_LATER, CLOCK(9, 0));
+    expect_steps(s, CLOCK(9, 10), FIRST, 1, WS_NEXT_LATER, CLOCK(9, 30));
+    expect_steps(s, CLOCK(10, 9), NULL, 0, WS_NEXT_BLOCKED, 0);
+    cr_expect_not(ws_schedule_answer(s, 1, CLOCK(10, 9)), "it has not begun, and asks nobody");
+    cr_expect(ws_schedule_answer(s, 0, CLOCK(10, 10)));
+    cr_expect_not(ws_schedule_answer(s, 0, CLOCK(10, 11)), "once");
+    expect_steps(s, CLOCK(10, 10), THEN, 3, WS_NEXT_LATER, CLOCK(10, 20));
+    expect_steps(s, CLOCK(23, 0), THEN + 3, 4, WS_NEXT_DONE, 0);
+}
+
+Test(workspec_plan, c_7_the_virtual_clock_waits_for_people_but_not_longer_ws_118) {
+    static const bool ASKS[] = {true, false, false, false};
+    static const struct ws_step FIRST[] = {{false, 0, CLOCK(9, 0)}};
+    static const struct ws_step THEN[] = {{true, 0, CLOCK(9, 30)},  {false, 1, CLOCK(9, 30)},
+                                          {false, 3, CLOCK(9, 30)}, {true, 3, CLOCK(9, 40)},
+                                          {true, 1, CLOCK(9, 50)},  {false, 2, CLOCK(10, 0)},
+                                          {true, 2, CLOCK(10, 30)}};
+    struct ws_plan p = plan_of(kit_document(a, KIT_CONFIG, C6_TASKS));
+    struct ws_schedule *s = ws_schedule_new(&p, ASKS, WS_VIRTUAL, a);
+    expect_steps(s, 0, FIRST, 1, WS_NEXT_BLOCKED, 0);
+    cr_expect(ws_schedule_answer(s, 0, CLOCK(10, 10)));
+    expect_steps(s, 0, THEN, 7, WS_NEXT_DONE, 0);
+}
+
+Test(workspec_plan, an_early_answer_lets_nobody_start_before_the_plan_ws_118) {
+    static const bool ASKS[] = {true, false, false, false};
+    static const struct ws_step FIRST[] = {{false, 0, CLOCK(9, 0)}, {true, 0, CLOCK(9, 5)}};
+    struct ws_plan p = plan_of(kit_document(a, KIT_CONFIG, C6_TASKS));
+    struct ws_schedule *s = ws_schedule_new(&p, ASKS, WS_REAL, a);
+    expect_steps(s, CLOCK(9, 1), FIRST, 1, WS_NEXT_LATER, CLOCK(9, 30));
+    cr_expect(ws_schedule_answer(s, 0, CLOCK(9, 5)));
+    expect_steps(s, CLOCK(9, 6), FIRST + 1, 1, WS_NEXT_LATER, CLOCK(9, 30));
 }
 
 Test(workspec_plan, c_8_ids_of_nodes_ws_97) {
