@@ -95,9 +95,8 @@ static int member_put(struct step *st, struct str object, const char *key, struc
     return out->p ? 0 : WOPR_E_NO_MEMORY;
 }
 
-/* Words of the host are no secret, and replays look for them; nor are those that open it,
- * but in a sensitive channel.  A turn
- * keeps its form, so that what folds it, and a replay, find its id. */
+/* Words of the host are no secret, and replays look for them; nor are those that open it, but in a
+ * sensitive channel.  A turn keeps its form, so that what folds it, and a replay, find its id. */
 static int turn_mask(struct step *st, int node, struct str turn, struct str *out) {
     struct str content = json_get(turn, "content"), shown;
     *out = turn;
