@@ -10,6 +10,8 @@
 static const char USAGE[] =
     "usage: wopr packs keygen FILE               a key that signs: FILE, and FILE.pub for others\n"
     "       wopr packs build DIR [--out FILE]    the same files give the same NAME-VERSION.tgz\n"
+    "       wopr packs run DIR TYPE [--inputs JSON]\n"
+    "                              a node of the folder, once, as a host executes it\n"
     "       wopr packs sign FILE --key KEY       writes FILE.sig\n"
     "       wopr packs verify FILE [--public-key KEY]\n"
     "       wopr packs publish FILE [--key KEY] [--url URL]\n"
@@ -166,12 +168,14 @@ int cmd_packs(struct cli *c) {
                             .from = cli_take_value(c, "--from"),
                             .integrity = cli_take_value(c, "--integrity"),
                             .reason = cli_take_value(c, "--reason"),
+                            .inputs = cli_take_value(c, "--inputs"),
                             .shared = cli_take_flag(c, "--shared"),
                             .force = cli_take_flag(c, "--force"),
                             .json = cli_take_flag(c, "--json")};
     static const struct cli_verb VERBS[] = {
         {"keygen", 1, 1, .on_file = packs_keygen, .file = VERB_NO_FILE},
         {"build", 1, 1, .on_file = packs_build, .file = VERB_NO_FILE},
+        {"run", 2, 2, .on_file = packs_run, .file = VERB_NO_FILE},
         {"sign", 1, 1, .on_file = packs_sign, .file = VERB_NO_FILE},
         {"verify", 1, 1, .on_file = packs_verify, .file = VERB_NO_FILE},
         {"publish", 1, 1, .on_host = packs_publish},

@@ -8,7 +8,7 @@
 #include "packs/trust.h"
 
 struct packs_args {
-    const char *url, *out, *key, *public_key, *from, *integrity, *reason;
+    const char *url, *out, *key, *public_key, *from, *integrity, *reason, *inputs;
     bool shared, force, json;
 };
 /* --- packs_kit.c --- */
@@ -23,10 +23,14 @@ struct str packs_sri(struct cli *c, const struct sha256 *digest);
 
 /* --- packs_make.c: each a cli_verb --- */
 int packs_keygen(struct cli *c, struct store *s, const void *args);
+/* The tarball of a folder, appended to gz; the message of a failure is printed. */
+int packs_folder(struct cli *c, const char *path, struct buf *gz);
 int packs_build(struct cli *c, struct store *s, const void *args);
 int packs_sign(struct cli *c, struct store *s, const void *args);
 int packs_verify(struct cli *c, struct store *s, const void *args);
 int packs_publish(struct cli *c, const void *args);
+/* --- packs_run.c --- */
+int packs_run(struct cli *c, struct store *s, const void *args);
 /* --- packs_install.c --- */
 int packs_install(struct cli *c, struct store *s, const void *args);
 

@@ -138,19 +138,24 @@ static int build_write(struct cli *c, const struct packs_args *in, struct str ta
     return 0;
 }
 
-int packs_build(struct cli *c, struct store *s, const void *args) {
-    struct building b = {.c = c, .folder = str_c(c->argv[1]), .path = STR("")};
+int packs_folder(struct cli *c, const char *path, struct buf *gz) {
+    struct building b = {.c = c, .folder = str_c(path), .path = STR("")};
     struct wopr_error err = {0};
-    struct buf gz;
     bool is_folder = false;
-    (void)s;
     while (b.folder.n > 1 && b.folder.p[b.folder.n - 1] == '/') b.folder.n--;
     int rc = build_folder(&b, STR(""), &is_folder);
     if (rc == 0 && !is_folder) return cli_usage("wopr: name the folder with pack.json in it\n");
     if (rc != 0) return rc;
+    rc = archive_write(b.items, b.n, gz, &err);
+    return rc == 0 ? 0 : cli_fail(&err);
+}
+
+int packs_build(struct cli *c, struct store *s, const void *args) {
+    struct buf gz;
+    (void)s;
     buf_init(&gz, PACK_TARBALL_BYTES_MAX);
-    rc = archive_write(b.items, b.n, &gz, &err);
-    rc = rc == 0 ? build_write(c, args, buf_str(&gz)) : cli_fail(&err);
+    int rc = packs_folder(c, c->argv[1], &gz);
+    if (rc == 0) rc = build_write(c, args, buf_str(&gz));
     buf_fini(&gz);
     return rc;
 }

@@ -197,44 +197,15 @@ static const struct offer *offer_find(const struct type_index *x, struct str typ
 
 /* --- loading --- */
 
-struct asked { /* a question to the sandbox that is waited for */
-    pthread_mutex_t mu;
-    pthread_cond_t cond;
-    bool done;
-    int rc;
-    struct buf text;
-};
-
-static void asked_done(void *ctx, const struct sandbox_report *r) {
-    struct asked *q = ctx;
-    pthread_mutex_lock(&q->mu);
-    q->done = true;
-    q->rc = r->rc;
-    if (r->rc == 0) buf_adds(&q->text, r->text);
-    pthread_cond_signal(&q->cond);
-    pthread_mutex_unlock(&q->mu);
-}
-
 static int module_ask(struct pack_loader *p, const char *module, struct arena *a, struct str *out,
                       struct wopr_error *err) {
-    struct asked q = {.done = false};
     const struct sandbox_request r = {.module = str_c(module), .message = STR("{}")};
-    pthread_mutex_init(&q.mu, NULL);
-    pthread_cond_init(&q.cond, NULL);
-    buf_init(&q.text, 1024u * 1024);
-    int rc = sandbox_submit(p->sandbox, &r, asked_done, &q, err);
-    if (rc == 0) {
-        pthread_mutex_lock(&q.mu);
-        while (!q.done) pthread_cond_wait(&q.cond, &q.mu);
-        pthread_mutex_unlock(&q.mu);
-        rc = q.rc;
-        if (rc != 0) wopr_error_set(err, WOPR_E_UNAVAILABLE, "the sandbox does not answer");
-    }
-    if (rc == 0) *out = arena_str(a, buf_str(&q.text));
+    struct buf report;
+    buf_init(&report, 1024u * 1024);
+    int rc = sandbox_ask(p->sandbox, &r, &report, err);
+    if (rc == 0) *out = arena_str(a, buf_str(&report));
     if (rc == 0 && !out->p) rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
-    buf_fini(&q.text);
-    pthread_cond_destroy(&q.cond);
-    pthread_mutex_destroy(&q.mu);
+    buf_fini(&report);
     return rc;
 }
 

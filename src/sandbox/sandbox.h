@@ -12,8 +12,7 @@
 #ifndef WOPR_SANDBOX_SANDBOX_H
 #define WOPR_SANDBOX_SANDBOX_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/buf.h"
 
 #define SANDBOX_MODULE_MAX  (16u * 1024 * 1024) /* bytes of a module */
 #define SANDBOX_MESSAGE_MAX (4u * 1024 * 1024)
@@ -68,6 +67,10 @@ typedef void sandbox_done_fn(void *ctx, const struct sandbox_report *r);
 MUST_CHECK int sandbox_submit(struct sandbox *s, const struct sandbox_request *r,
                               sandbox_done_fn *done, void *ctx, struct wopr_error *err);
 void sandbox_cancel(struct sandbox *s, uint64_t id);
+/* The same, waited for: the report is appended to out.  Not for threads of the sandbox.  What
+ * sandbox_submit returns, and what a report may say. */
+MUST_CHECK int sandbox_ask(struct sandbox *s, const struct sandbox_request *r, struct buf *out,
+                           struct wopr_error *err);
 
 struct sandbox_stats {
     uint64_t invoked, failed; /* failed: without a report */

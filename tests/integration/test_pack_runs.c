@@ -16,14 +16,13 @@ TestSuite(pack_runs, .init = up, .fini = down, .timeout = 120);
 
 #define KIT "vendor.test.kit"
 
-static void pack_install(void) {
+static const char *pack_folder(void) {
     static const char *const TYPES[] = {"echo",   "reads",   "writes",        "asks",   "suspends",
                                         "fails",  "draws",   "spins",         "fills",  "grows",
                                         "recurs", "outside", "outsideImport", "noJson", "noOutcome",
                                         "huge",   "counts",  "floods"};
     struct buf b;
-    const char *dir = fmt("%s/kit", sv.dir), *tgz = fmt("%s/kit.tgz", sv.dir);
-    struct str out, err;
+    const char *dir = fmt("%s/kit", sv.dir);
     buf_init(&b, 65536);
     for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
         buf_addf(&b,
@@ -40,7 +39,13 @@ static void pack_install(void) {
             (int)b.len, b.p);
     fclose(f);
     buf_fini(&b);
-    const char *const build[] = {"packs", "build", dir, "--out", tgz, NULL};
+    return dir;
+}
+
+static void pack_install(void) {
+    const char *tgz = fmt("%s/kit.tgz", sv.dir);
+    struct str out, err;
+    const char *const build[] = {"packs", "build", pack_folder(), "--out", tgz, NULL};
     const char *const install[] = {"packs", "install", tgz, "--pack-trust", "open", NULL};
     cr_assert_eq(program(&sv, build, &out, &err), 0, STR_FMT STR_FMT, STR_ARG(out), STR_ARG(err));
     cr_assert_eq(program(&sv, install, &out, &err), 0, STR_FMT STR_FMT, STR_ARG(out), STR_ARG(err));
@@ -126,4 +131,30 @@ Test(pack_runs, a_worker_that_is_killed_fails_its_own_node_alone) {
     struct str end = wait_status(&sv, run, "failed");
     cr_expect_not_null(strstr(end.p, "wasm_worker_failed"), STR_FMT, STR_ARG(end));
     wait_status(&sv, create_run(&sv, "reads", NULL), "completed");
+}
+
+Test(pack_runs, a_folder_is_tried_without_a_host) { /* wopr packs run */
+    const char *dir = pack_folder();
+    const struct {
+        const char *type;
+        int rc;
+        const char *out, *err;
+    } CASES[] = {
+        {KIT ".echo", 0, "\"inputs\":{\"name\":\"x\"}", ""},
+        {KIT ".writes", 0, "[\"log\",\"warn\",\"careful\"]", ""},
+        {KIT ".fails", 1, "out_of_tea", ""},
+        {KIT ".asks", 1, "asks: {\"kind\":\"custom\",\"key\":\"first\"", "waits for an answer"},
+        {KIT ".recurs", 1, "", "wasm_trap"},
+        {KIT ".none", 1, "", "not_found"}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        const char *const args[] = {
+            "packs", "run", dir, CASES[i].type, "--inputs", "{\"name\":\"x\"}", NULL};
+        struct str out, err;
+        int rc = program(&sv, args, &out, &err);
+        cr_expect_eq(rc, CASES[i].rc, "%s: %d " STR_FMT, CASES[i].type, rc, STR_ARG(err));
+        cr_expect_not_null(strstr(out.p, CASES[i].out), "%s: " STR_FMT, CASES[i].type,
+                           STR_ARG(out));
+        cr_expect_not_null(strstr(err.p, CASES[i].err), "%s: " STR_FMT, CASES[i].type,
+                           STR_ARG(err));
+    }
 }

@@ -525,7 +525,8 @@ def memory_stays_as_it_was(wopr, folder):
                 w.run(act, style, True)
         sizes.append(rss_kb(w.h.p.pid))
     expect(sizes[-1] - sizes[1] < 24 * 1024, "resident KB after each round: %s" % sizes)
-    expect(max(sizes) < 400 * 1024, "%s" % sizes)
+    most = 400 if "WOPR_TEST_EVERY" not in os.environ else 1024  # a sanitizer keeps what was freed
+    expect(max(sizes) < most * 1024, "%s" % sizes)
     print("     resident KB after each round: %s" % sizes)
     w.end()
 

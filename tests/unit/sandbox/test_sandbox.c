@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "sandbox/sandbox.h"
+#include "support/sampled.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -349,5 +350,42 @@ Test(sandbox, a_flood_of_one_tenant_does_not_starve_another) {
     }
     cr_expect_lt(done, FLOOD);
     for (int i = 0; i < FLOOD; i++) wait_done(&flood[i]);
+    sandbox_free(s);
+}
+
+/* Bytes changed at random, and what a worker makes of them: it says that it is no module, or what
+ * it is, or it dies; and the next one is served. */
+Test(sandbox, mutants_of_a_module_harm_nobody, .timeout = 600) { /* PACK-62, WASM-14 */
+    enum { MUTANTS = 10000 };
+    struct sandbox *s = sandbox(1, 8u * 1024 * 1024, 40);
+    char good[SANDBOX_DIGEST + 1], digest[SANDBOX_DIGEST + 1];
+    struct buf whole;
+    unsigned loaded = 0, refused = 0, died = 0;
+    uint64_t seed = 20261124;
+    cr_assert_eq(fs_read(WOPR_MODULES "/kit.wasm", SANDBOX_MODULE_MAX, &whole), FS_READ_OK);
+    keep(s, "kit.wasm", good);
+    for (unsigned i = 0; i < sampled(MUTANTS); i++) {
+        char *bytes = mem_strndup(whole.p, whole.len);
+        size_t n = whole.len;
+        int rc;
+        for (unsigned k = 0; k <= i % 5; k++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            bytes[(seed >> 20) % n] = (char)(seed >> 11);
+        }
+        if (i % 7 == 0) n = (size_t)(seed >> 33) % whole.len; /* and cut */
+        cr_assert_eq(sandbox_keep(s, str_n(bytes, n), digest, NULL), 0);
+        char *text = ask_as(s, "t", digest, i % 2 ? "" : "echo", MESSAGE, &rc);
+        if (rc != 0) died++;
+        else if (strstr(text, "pack_load_failure") || strstr(text, "unsupported_abi")) refused++;
+        else loaded++;
+        mem_free(text);
+        mem_free(bytes);
+        sandbox_drop(s, digest);
+        if (i % 500 == 0) says(ask(s, good, "fails", MESSAGE), "out_of_tea");
+    }
+    cr_expect_gt(loaded, 0u);
+    cr_expect_gt(refused, 0u);
+    cr_log_info("loaded %u, refused %u, died %u", loaded, refused, died);
+    buf_fini(&whole);
     sandbox_free(s);
 }
