@@ -102,6 +102,11 @@ def same(code, **others):
     return {act: others.get(act, code) for act in ACTS}
 
 
+def limit_ms(act):
+    """Those that never end are waited for; what ends by itself has the time of a slow machine."""
+    return 700 if act in ("silent", "drip") else 20000
+
+
 GONE = same("unreachable", silent="timeout", drip="timeout", endless="response_too_large")
 # What a run ends with.
 NODES = {
@@ -118,12 +123,12 @@ TELEMETRY_TAKEN = ("bomb", "endless")  # a 2xx is a 2xx; what follows is not rea
 
 def node_of(caller, act):
     if caller == "NODE":
-        return {"typeId": "vendor.wopr.http", "config": {"url": "%s/" + act + "/x", "method": "GET", "timeoutMs": 700}}
+        return {"typeId": "vendor.wopr.http", "config": {"url": "%s/" + act + "/x", "method": "GET", "timeoutMs": limit_ms(act)}}
     if caller == "MCP":
-        return {"config": {"mcp": {"server": act, "tool": "echo", "arguments": {}, "timeoutMs": 700}}}
+        return {"config": {"mcp": {"server": act, "tool": "echo", "arguments": {}, "timeoutMs": limit_ms(act)}}}
     if caller == "A2A":
-        return {"typeId": "core.a2a.invoke", "config": {"agent": act, "skill": "echo", "timeoutMs": 700}}
-    return {"config": {"provider": act, "prompt": "hello", "timeoutMs": 700, "expectsStreaming": "streamed" in caller}}
+        return {"typeId": "core.a2a.invoke", "config": {"agent": act, "skill": "echo", "timeoutMs": limit_ms(act)}}
+    return {"config": {"provider": act, "prompt": "hello", "timeoutMs": limit_ms(act), "expectsStreaming": "streamed" in caller}}
 
 
 def memory_of(h):
