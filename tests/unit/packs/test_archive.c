@@ -59,7 +59,7 @@ static void pax(struct buf *b, char type, const char *record) {
 Test(archive, long_names_of_pax_and_gnu_are_taken /* PACK-20 */) {
     char name[140] = {0};
     memset(name, 'n', 120);
-    pax(&tar, 'g', "17 comment=abcdef\n" + 0);
+    pax(&tar, 'g', "17 comment=abcdef\n");
     tar_block(&tar, "x", 'L', 121);
     tar_data(&tar, str_n(name, 121));
     tar_file(&tar, "short", STR("1"));
@@ -154,7 +154,7 @@ Test(archive, a_damaged_structure_is_refused /* PACK-23 */) {
     pax(&tar, 'g', "10 path=a\n");
     cr_expect_eq(read_tar(), WOPR_E_PACK_TAR, "a path for all entries");
     buf_reset(&tar);
-    pax(&tar, 'x', "10 path=ab\n" + 0);
+    pax(&tar, 'x', "10 path=ab\n");
     cr_expect_eq(read_tar(), WOPR_E_PACK_TAR, "a header without its entry");
     buf_reset(&tar);
     tar_file(&tar, "f", STR("1"));
