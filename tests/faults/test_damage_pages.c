@@ -11,7 +11,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 
-enum { PAGE = 4096, SECTOR = 512, SECTORS = PAGE / SECTOR, TABLES_MAX = 64, FILE_MAX = 8 << 20 };
+enum { PAGE = 4096, SECTOR = 512, SECTORS = PAGE / SECTOR, TABLES_MAX = 128, FILE_MAX = 8 << 20 };
 
 struct image {
     char *p;

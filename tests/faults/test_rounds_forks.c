@@ -18,7 +18,7 @@
 TestSuite(rounds_forks, .init = world_up, .fini = world_down, .timeout = 600);
 
 /* ------------------------------------------------------------------------------ rows, compared */
-enum { TABLES_MAX = 64 };
+enum { TABLES_MAX = 128 };
 static struct rows {
     size_t n;
     struct {
