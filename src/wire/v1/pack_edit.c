@@ -41,11 +41,9 @@ static void edit_write(void *ctx, struct store *s) {
 static int edit_queue(struct pack_edit *e) {
     struct wopr_error err = {0};
     struct http_call *c = e->call;
+    c->user = NULL; /* what replies keeps its own there, maybe before journal_side returns */
     int rc = journal_side(v1_of(c)->journal, edit_write, e);
-    if (rc == 0) {
-        c->user = NULL; /* what replies may keep its own there */
-        return HTTP_PENDING;
-    }
+    if (rc == 0) return HTTP_PENDING;
     (void)wopr_error_set(&err, rc, "the host cannot take the change now");
     return wire_fail(c, &err);
 }
