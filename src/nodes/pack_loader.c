@@ -151,15 +151,15 @@ static int index_locked(struct pack_loader *p, struct str tenant, struct type_in
     int rc = index_make(p, tenant, &fresh, err);
     pthread_mutex_lock(&p->mu);
     if (rc != 0) return rc;
-    if (map_count(p->indexes) >= INDEXES_MAX) {
+    struct map *empty = map_count(p->indexes) >= INDEXES_MAX ? map_new() : NULL;
+    if (empty) { /* without memory it holds one more */
         size_t it = 0;
         void *v;
         while (map_next(p->indexes, &it, NULL, &v)) index_free(v);
-        struct map *empty = map_new();
         map_free(p->indexes);
         p->indexes = empty;
     }
-    if (!p->indexes || map_put(p->indexes, tenant, fresh, &old) != 0) {
+    if (map_put(p->indexes, tenant, fresh, &old) != 0) {
         index_free(fresh);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for installed packs");
     }
@@ -272,39 +272,50 @@ static int judged_load(struct pack_loader *p, struct loaded *l, const struct sha
     return rc;
 }
 
-/* The pack of this digest, loaded.  What cannot be loaded is remembered, unless it may be another
- * time. */
-static struct loaded *loaded_get(struct pack_loader *p, const struct sha256 *digest,
-                                 struct wopr_error *err) {
-    char hex[65];
-    sha256_hex(digest, hex);
-    pthread_mutex_lock(&p->load);
+static struct loaded *loaded_find(struct pack_loader *p, const char *hex) {
     pthread_mutex_lock(&p->mu);
     struct loaded *l = map_get(p->loaded, str_c(hex));
     pthread_mutex_unlock(&p->mu);
-    if (!l && (l = MEM_NEW(struct loaded)) != NULL) {
-        memcpy(l->hex, hex, sizeof hex);
-        l->a = arena_new(8u * 1024 * 1024);
-        l->rc = l->a ? judged_load(p, l, digest, err)
-                     : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
-        if (l->rc != 0) snprintf(l->why, sizeof l->why, "%s", err ? err->message : "");
-        pthread_mutex_lock(&p->mu);
-        bool drop = wopr_err_passes(l->rc) || map_put(p->loaded, str_c(l->hex), l, NULL) != 0;
-        pthread_mutex_unlock(&p->mu);
-        if (drop) {
-            if (l->module[0]) sandbox_drop(p->sandbox, l->module);
-            loaded_free(l);
-            l = NULL;
-            if (err && err->code == 0)
-                wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
-        }
-    }
-    pthread_mutex_unlock(&p->load);
-    if (l && l->rc != 0) {
-        wopr_error_set(err, l->rc, "%s", l->why);
-        return NULL;
-    }
     return l;
+}
+
+/* Load it, and remember what came of it, unless it may be otherwise another time: then NULL. */
+static struct loaded *loaded_make(struct pack_loader *p, const struct sha256 *digest,
+                                  const char *hex, struct wopr_error *why) {
+    struct loaded *l = MEM_NEW(struct loaded);
+    wopr_error_set(why, WOPR_E_NO_MEMORY, "no memory for a pack");
+    if (!l) return NULL;
+    memcpy(l->hex, hex, sizeof l->hex);
+    l->a = arena_new(8u * 1024 * 1024);
+    l->rc = l->a ? judged_load(p, l, digest, why) : WOPR_E_NO_MEMORY;
+    if (l->rc != 0) snprintf(l->why, sizeof l->why, "%s", why->message);
+    pthread_mutex_lock(&p->mu);
+    bool kept = !wopr_err_passes(l->rc) && map_put(p->loaded, str_c(l->hex), l, NULL) == 0;
+    pthread_mutex_unlock(&p->mu);
+    if (kept) return l;
+    if (l->rc == 0) wopr_error_set(why, WOPR_E_NO_MEMORY, "no memory for a pack");
+    if (l->module[0]) sandbox_drop(p->sandbox, l->module);
+    loaded_free(l);
+    return NULL;
+}
+
+/* The pack of this digest.  Who asks for one that is loaded waits for no other. */
+static struct loaded *loaded_get(struct pack_loader *p, const struct sha256 *digest,
+                                 struct wopr_error *err) {
+    struct wopr_error why = {0};
+    char hex[65];
+    sha256_hex(digest, hex);
+    struct loaded *l = loaded_find(p, hex);
+    if (!l) {
+        pthread_mutex_lock(&p->load);
+        l = loaded_find(p, hex);
+        if (!l) l = loaded_make(p, digest, hex, &why);
+        pthread_mutex_unlock(&p->load);
+    }
+    if (l && l->rc == 0) return l;
+    if (l) wopr_error_set(err, l->rc, "%s", l->why);
+    else wopr_error_set(err, why.code, "%s", why.message);
+    return NULL;
 }
 
 /* --- for the engine --- */

@@ -38,7 +38,7 @@ int sandbox_new(const struct sandbox_config *cfg, struct sandbox **out, struct w
     if (s->cfg.memory_max == 0) s->cfg.memory_max = MEMORY_DEFAULT;
     if (s->cfg.time_ms_max == 0) s->cfg.time_ms_max = TIME_DEFAULT_MS;
     pthread_mutex_init(&s->mu, NULL);
-    list_init(&s->active);
+    list_init(&s->jobs);
     for (unsigned i = 0; i < WORKERS_MAX; i++)
         s->slots[i] = (struct slot){.s = s, .child = {0, -1}};
     s->program = mem_strndup(cfg->program, strlen(cfg->program));
@@ -124,6 +124,7 @@ static struct job *job_new(const struct sandbox *s, const struct sandbox_request
     struct job *j = MEM_NEW(struct job);
     if (!j) return NULL;
     list_init(&j->link);
+    list_init(&j->all);
     j->tenant = mem_strndup(r->tenant.n > 0 ? r->tenant.p : "", r->tenant.n);
     j->node = mem_strndup(r->node.n > 0 ? r->node.p : "", r->node.n);
     j->node_n = r->node.n;
@@ -142,7 +143,6 @@ static struct job *job_take(struct sandbox *s) {
     struct list *l = s->stopping ? lane_take_any(&s->lanes) : lane_take(&s->lanes);
     if (!l) return NULL;
     struct job *j = LIST_ENTRY(l, struct job, link);
-    list_add_tail(&s->active, &j->link);
     s->stats.active++;
     return j;
 }
@@ -150,7 +150,7 @@ static struct job *job_take(struct sandbox *s) {
 /* Ends a job: the only place that calls done. */
 static void job_done(struct sandbox *s, struct job *j, const struct sandbox_report *r) {
     pthread_mutex_lock(&s->mu);
-    list_del(&j->link);
+    list_del(&j->all);
     s->stats.active--;
     lane_leave(&s->lanes, j->lane);
     j->module->lent--;
@@ -216,6 +216,7 @@ static int job_queue(struct sandbox *s, struct job *j, struct str digest, struct
     }
     if (rc != 0) return wopr_error_set(err, rc, "no memory to execute a module");
     j->module->lent++;
+    list_add_tail(&s->jobs, &j->all);
     j->id = ++s->last_id;
     return 0;
 }
@@ -237,11 +238,11 @@ int sandbox_submit(struct sandbox *s, const struct sandbox_request *r, sandbox_d
     return rc;
 }
 
-/* What waits is taken by a thread in its turn, and ends at once. */
+/* What waits is not executed: it ends in its turn. */
 void sandbox_cancel(struct sandbox *s, uint64_t id) {
     pthread_mutex_lock(&s->mu);
-    for (struct list *l = s->active.next; l != &s->active; l = l->next) {
-        struct job *j = LIST_ENTRY(l, struct job, link);
+    for (struct list *l = s->jobs.next; l != &s->jobs; l = l->next) {
+        struct job *j = LIST_ENTRY(l, struct job, all);
         if (j->id != id) continue;
         j->cancelled = true;
         child_kill_now(j->pid);
@@ -253,8 +254,8 @@ void sandbox_stop(struct sandbox *s) {
     if (!s || !s->running) return;
     pthread_mutex_lock(&s->mu);
     s->stopping = true;
-    for (struct list *l = s->active.next; l != &s->active; l = l->next)
-        child_kill_now(LIST_ENTRY(l, struct job, link)->pid);
+    for (struct list *l = s->jobs.next; l != &s->jobs; l = l->next)
+        child_kill_now(LIST_ENTRY(l, struct job, all)->pid);
     pthread_cond_broadcast(&s->work);
     pthread_mutex_unlock(&s->mu);
     for (unsigned i = 0; i < WORKERS_MAX; i++)

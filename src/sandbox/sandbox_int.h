@@ -22,7 +22,8 @@ struct module { /* in sandbox.modules by its digest */
     unsigned lent; /* to jobs under way */
 };
 struct job {
-    struct list link; /* in a lane, or in sandbox.active */
+    struct list link; /* in a lane, or by itself */
+    struct list all;  /* in sandbox.jobs, from its submission to its end */
     struct lane *lane;
     uint64_t id;
     char *tenant, *node; /* owned */
@@ -53,7 +54,7 @@ struct sandbox {
     bool stopping, running;
     struct map *modules;
     struct lanes lanes;
-    struct list active;
+    struct list jobs;
     uint64_t last_id;
     struct slot slots[WORKERS_MAX];
     struct sandbox_stats stats;

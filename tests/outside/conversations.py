@@ -8,12 +8,11 @@ import json
 import os
 import random
 import sys
-import tempfile
 import threading
 import time
 
 from mcp import ENDS, McpHost
-from run import FAILED, WAIT_S, expect
+from run import WAIT_S, expect, play
 
 SEED = 20261124
 SEQ = [0]
@@ -685,17 +684,5 @@ TESTS = [a_kill_between_any_two_turns_loses_none, another_host_takes_over, of_an
          ids_of_conversations_are_no_keys_of_others, a_host_without_conversations_has_none, many_turns_cost_what_few_do]
 
 
-def main():
-    names = sys.argv[2:]
-    with tempfile.TemporaryDirectory() as folder:
-        for test in TESTS:
-            if not names or test.__name__ in names:
-                before, began = len(FAILED), time.monotonic()
-                test(sys.argv[1], folder)
-                print("%s %s (%.1f s)" % ("ok  " if len(FAILED) == before else "BAD ", test.__name__, time.monotonic() - began), flush=True)
-    print("conversations: %d failed" % len(FAILED))
-    return 1 if FAILED else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(play("conversations", TESTS))

@@ -10,13 +10,12 @@ import http.client
 import json
 import os
 import sys
-import tempfile
 import threading
 import time
 
 from agents import AgentHost, code, kinds, out, results
 from fakes import Handler, Server
-from run import FAILED, KEY, WAIT_S, expect
+from run import KEY, WAIT_S, expect, play
 
 CANARY = "sk-hostile-canary-4f1d9b7c20aa"
 STYLES = ("openai", "anthropic")
@@ -536,17 +535,5 @@ TESTS = [counts_that_are_none_pass_no_bound, calls_of_tools_nobody_offered, fact
          a_limit_that_says_come_back_in_a_century, what_comes_after_a_cancel_is_nothing, the_credential_is_said_back_everywhere, memory_stays_as_it_was]
 
 
-def main():
-    names = sys.argv[2:]
-    with tempfile.TemporaryDirectory() as folder:
-        for test in TESTS:
-            if not names or test.__name__ in names:
-                before, began = len(FAILED), time.monotonic()
-                test(sys.argv[1], folder)
-                print("%s %s (%.1f s)" % ("ok  " if len(FAILED) == before else "BAD ", test.__name__, time.monotonic() - began), flush=True)
-    print("hostile: %d failed" % len(FAILED))
-    return 1 if FAILED else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(play("hostile", TESTS))

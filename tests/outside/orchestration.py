@@ -9,12 +9,11 @@ import json
 import os
 import sqlite3
 import sys
-import tempfile
 import time
 
 from conversations import TalkHost, code, edge, node, of_kind
 from mcp import ENDS
-from run import FAILED, WAIT_S, expect
+from run import WAIT_S, expect, play
 
 LEAD = {"agentId": "core.test.lead", "modelClass": "reasoning"}
 OF_A_RESTART = ("lease.lost", "lease.acquired", "workflow.restored", "run.resumed", "lease.released", "run.resuming")
@@ -274,17 +273,5 @@ TESTS = [a_kill_at_every_event_runs_no_worker_twice, another_host_takes_a_dispat
          supervisors_that_never_end_are_ended, a_workflow_that_dispatches_itself_ends, messages_that_are_written_twice_are_there_once]
 
 
-def main():
-    names = sys.argv[2:]
-    with tempfile.TemporaryDirectory() as folder:
-        for test in TESTS:
-            if not names or test.__name__ in names:
-                before, began = len(FAILED), time.monotonic()
-                test(sys.argv[1], folder)
-                print("%s %s (%.1f s)" % ("ok  " if len(FAILED) == before else "BAD ", test.__name__, time.monotonic() - began), flush=True)
-    print("orchestration: %d failed" % len(FAILED))
-    return 1 if FAILED else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(play("orchestration", TESTS))

@@ -21,6 +21,19 @@ WAIT_S = 60
 FAILED = []
 
 
+def play(what, tests):
+    """The tests of a file, or those that its arguments name after the program."""
+    names = sys.argv[2:]
+    with tempfile.TemporaryDirectory() as folder:
+        for test in tests:
+            if not names or test.__name__ in names:
+                before, began = len(FAILED), time.monotonic()
+                test(sys.argv[1], folder)
+                print("%s %s (%.1f s)" % ("ok  " if len(FAILED) == before else "BAD ", test.__name__, time.monotonic() - began), flush=True)
+    print("%s: %d failed" % (what, len(FAILED)))
+    return 1 if FAILED else 0
+
+
 def expect(ok, what):
     if not ok:
         FAILED.append(what)

@@ -151,7 +151,9 @@ Test(engine_modules, what_a_module_does_wrong_fails_its_node) { /* WASM-11, WASM
                  {"grows", "wasm_memory_cap_exceeded", 1}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         struct str run = start(CASES[i].type, "", NULL);
-        has(end_of(run, EV_NODE_FAILED), CASES[i].code);
+        char code[80];
+        snprintf(code, sizeof code, "\"code\":\"%s\"", CASES[i].code);
+        has(end_of(run, EV_NODE_FAILED), code);
         cr_expect_eq(world_count(run, EV_CAP_BREACHED), CASES[i].caps);
         world_check_log(run);
         fork_replays_equal(run, 0, RUN_FAILED);

@@ -316,12 +316,17 @@ Test(sandbox, what_is_given_up_ends_at_once) { /* WASM-13: cancel traps the inst
     r.id = &other;
     cr_assert_eq(sandbox_submit(s, &r, answered, &queued, NULL), 0);
     clock_sleep_ms(200);
+    sandbox_cancel(s, other); /* it waits for the first, and is never executed */
     sandbox_cancel(s, id);
     wait_done(&running);
     cr_expect_eq(running.rc, WOPR_E_CLOSED);
-    sandbox_free(s); /* ends the other one, whether it began or not */
     wait_done(&queued);
     cr_expect_eq(queued.rc, WOPR_E_CLOSED);
+    mem_free(ask(s, digest, "counts", MESSAGE));
+    struct sandbox_stats st;
+    sandbox_stats(s, &st);
+    cr_expect_eq(st.started, 2, "the first one's worker, and that of the last");
+    sandbox_free(s);
 }
 
 Test(sandbox, a_flood_of_one_tenant_does_not_starve_another) {
