@@ -103,7 +103,7 @@ int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena 
         rc = json_members(inputs, a, &m, err);
         if (rc != 0) return rc;
     }
-    if (wf->program != NULL && m.n > 0) return wf->program->inputs(wf, inputs, a, out, err);
+    if (wf->program != NULL && m.n > 0) return wf->program->inputs(wf, inputs, false, a, out, err);
     struct str *values = ARENA_ARRAY(a, struct str, wf->vars_nr);
     r.v = ARENA_ARRAY(a, struct var_init, wf->vars_nr);
     if (values == NULL || r.v == NULL)

@@ -61,8 +61,9 @@ struct program_ops {
     /* Of a run that has begun: are these the options that it goes by? */
     bool (*options_same)(struct str was, struct str is, struct arena *a);
     /* The first values of all variables with these inputs (an object with members), and the inputs
-     * as they are kept.  VALIDATION with a pointer and details, NO_MEMORY. */
-    int (*inputs)(const struct workflow *wf, struct str inputs, struct arena *a,
+     * as they are kept.  accepted: they were, when the run was made, and are not judged again.
+     * VALIDATION with a pointer and details, NO_MEMORY. */
+    int (*inputs)(const struct workflow *wf, struct str inputs, bool accepted, struct arena *a,
                   struct var_inits *out, struct wopr_error *err);
     /* With the state of a run, whose meta and options are there. */
     int (*open)(const struct run_state *s, void **out, struct wopr_error *err);

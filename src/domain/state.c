@@ -87,7 +87,7 @@ static int program_vars(struct run_state *s, struct wopr_error *err) {
     if (s->meta.inputs.n <= 2) return 0; /* {} */
     struct arena *scratch = arena_new(STATE_SCRATCH_MAX);
     if (!scratch) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a run");
-    int rc = s->wf->program->inputs(s->wf, s->meta.inputs, scratch, &vars, err);
+    int rc = s->wf->program->inputs(s->wf, s->meta.inputs, true, scratch, &vars, err);
     if (rc == 0) state_vars_free(s);
     for (size_t i = 0; rc == 0 && i < vars.n; i++) {
         rc = state_var_set(s, vars.v[i].name, vars.v[i].value, false, STR_NONE);

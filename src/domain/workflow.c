@@ -259,10 +259,10 @@ int workflow_compile(struct str text, const struct wf_env *env, struct workflow 
     struct str language;
     const size_t max = env != NULL && env->text_max > 0 ? env->text_max : WF_TEXT_MAX;
     wopr_error_clear(&own);
-    if (text.n > max)
-        return wopr_error_set(err, WOPR_E_TOO_BIG, "workflow definition: more than %zu bytes", max);
     if (dialect_named(text, &language, NULL, NULL))
         return dialect_compile(text, language, env, out, err != NULL ? err : &own);
+    if (text.n > max)
+        return wopr_error_set(err, WOPR_E_TOO_BIG, "workflow definition: more than %zu bytes", max);
     struct wfc c = {.env = env, .err = err != NULL ? err : &own};
     c.schemas_end = &c.schemas;
     c.w = workflow_new(text);
