@@ -81,7 +81,11 @@ struct exchange_go_on { /* go_on.c */
     bool asked;         /* the handler has returned HTTP_GOES_ON, or will */
     void (*answered)(struct http_call *c, void *of); /* NULL: nobody, or it was called */
     void *of;
+    int status; /* of the operation, for log, audit and metrics; 0: that of the answer */
 };
+static inline int go_on_status(const struct exchange_go_on *g, int status) {
+    return g->status != 0 ? g->status : status;
+}
 struct exchange_job { /* offload.c */
     struct offload_job job;
     int (*run)(struct exchange *x);  /* HTTP_DONE; or HTTP_PENDING: the exchange is not ours now */

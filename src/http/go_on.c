@@ -82,6 +82,7 @@ int http_go_on(struct http_call *c, const struct http_as *as) {
         http_fail(c, &err);
         return HTTP_DONE;
     }
+    c->who.scopes &= ~as->without;
     x->go_on.asked = true;
     return HTTP_GOES_ON;
 }
@@ -101,7 +102,9 @@ bool go_on_begin(struct exchange *x) {
 }
 
 void go_on_answered(struct exchange *x) {
-    void (*fn)(struct http_call * c, void *of) = x->go_on.answered;
+    void (*fn)(struct http_call *, void *) = x->go_on.answered;
     x->go_on.answered = NULL;
-    if (fn) fn(&x->pub, x->go_on.of);
+    if (!fn) return;
+    x->go_on.status = x->pub.status;
+    fn(&x->pub, x->go_on.of);
 }

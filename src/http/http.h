@@ -156,6 +156,7 @@ struct http_as {
     size_t query_nr;
     struct str body;            /* checked JSON object text; "{}" when the operation takes none */
     struct str idempotency_key; /* may be empty */
+    unsigned without;           /* scopes that the principal has and this request shall not use */
     /* Called on the connection's thread when the answer is decided, refusals too; it may set
      * another one, with http_reply.  call->user and user_free are what the answer lives in. */
     void (*answered)(struct http_call *c, void *of);

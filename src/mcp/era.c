@@ -47,6 +47,22 @@ int mcp_target_of(const struct mcp_message *m, struct arena *a, struct str *out)
     return 0;
 }
 
+static bool header_carries(struct str s) {
+    bool ok = s.n > 0 && s.p[0] != ' ' && s.p[s.n - 1] != ' ' && !str_starts(s, STR(BASE64_BEGIN));
+    for (size_t i = 0; ok && i < s.n; i++) ok = s.p[i] >= 0x20 && s.p[i] <= 0x7e;
+    return ok;
+}
+
+void mcp_header_write(struct buf *b, struct str target) {
+    if (header_carries(target)) {
+        buf_adds(b, target);
+        return;
+    }
+    buf_addz(b, BASE64_BEGIN);
+    base64_encode(b, target);
+    buf_addz(b, BASE64_END);
+}
+
 /* What a client could not put into a header as it is comes as base64. */
 static bool header_is(struct str header, struct str value) {
     const size_t around = sizeof BASE64_BEGIN - 1 + sizeof BASE64_END - 1;

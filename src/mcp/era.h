@@ -36,6 +36,9 @@ bool mcp_version_is_legacy(struct str version);
 /* What the message names: params.name, or params.uri of resources/read.  1: out is set, 0: the
  * method names nothing, -1: it must and does not, or at too great a length. */
 int mcp_target_of(const struct mcp_message *m, struct arena *a, struct str *out);
+/* What a message names as the value of Mcp-Name: as it is, or in base64 where a header could not
+ * carry it. */
+void mcp_header_write(struct buf *b, struct str target);
 /* 0, or the code of *why. */
 MUST_CHECK int mcp_era_judge(const struct mcp_message *m, const struct mcp_headers *h,
                              struct arena *a, struct mcp_context *out, struct mcp_error *why);

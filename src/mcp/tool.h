@@ -124,8 +124,8 @@ struct mcp_call {
         struct str name, value;
     } params[MCP_PARAMS_MAX];
     size_t params_nr;
-    /* The second round of a question (mcp_ask_user); "{}" and empty in the first.  Both are the client's
-     * words: whatever they permit must be judged again. */
+    /* The second round of a question (mcp_ask_user); "{}" and empty in the first.  Both are the
+     * client's words: whatever they permit must be judged again. */
     struct str input_responses, request_state;
     bool may_ask;    /* the client can be asked by a form (elicitation); else mcp_ask_user fails */
     bool wants_text; /* ?render=text on the endpoint (WR-220) */

@@ -114,6 +114,9 @@ int v1_mcp_route(struct mcp_call *call) {
     struct mcp_visit *v = visit_of(call);
     const struct route *r = route_of(call);
     struct http_as as = {.op_id = r->op_id, .answered = v1_mcp_answered, .of = v};
+    /* Who may respond is shown tokens of interrupts: nothing for a model's context. */
+    if (!call->tool || (call->tool->scopes & SCOPE_APPROVALS_RESPOND) == 0)
+        as.without = SCOPE_APPROVALS_RESPOND;
     if (!request_fill(call, r, &as)) return mcp_fail(call, STR_NONE);
     v->carried_rc = http_go_on(v->call, &as);
     return MCP_CARRIED;

@@ -54,17 +54,21 @@ static int table_build(struct v1 *v, struct wopr_error *err) {
     return 0;
 }
 
+struct mcp_server *v1_mcp(struct v1 *v) {
+    return v->mcp;
+}
+
+int v1_mcp_offer(struct mcp_server *s, struct wopr_error *err) {
+    return mcp_server_add(s, &V1_MCP_RUNS, err);
+}
+
 static int mcp_build(struct v1 *v, struct wopr_error *err) {
     if (!v->cfg.mcp) return 0;
     const char *version = arena_cstr(v->arena, str_c(v->cfg.version ? v->cfg.version : "0"));
     if (!version) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the tools of MCP");
     const struct mcp_about about = {.name = "wopr", .title = "WOPR", .version = version};
     int rc = mcp_server_new(&about, &v->mcp, err);
-    return rc != 0 ? rc : mcp_server_add(v->mcp, &V1_MCP_RUNS, err);
-}
-
-struct mcp_server *v1_mcp(struct v1 *v) {
-    return v->mcp;
+    return rc != 0 ? rc : v1_mcp_offer(v->mcp, err);
 }
 
 int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *journal,

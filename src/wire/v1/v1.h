@@ -63,6 +63,8 @@ const struct http_mount *v1_mount(const struct v1 *v);
  * cfg.mcp is false. */
 struct mcp_server;
 struct mcp_server *v1_mcp(struct v1 *v);
+/* What this layer offers, into any server: to be described. */
+MUST_CHECK int v1_mcp_offer(struct mcp_server *s, struct wopr_error *err);
 
 /* The visible part of an open question for the callback URL of its run (RUN-1), a JSON object in a.
  * answers: whoever named that URL may have a token, where one is due (INT-13, RUN-12).  base: of
