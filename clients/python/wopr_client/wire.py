@@ -1438,12 +1438,15 @@ class AuditAnomaly(TypedDict):
 class McpMessage(TypedDict):
     """One message of JSON-RPC 2.0. Nothing is answered to a notification (202)."""
 
-    jsonrpc: NotRequired[Literal["2.0"]]
+    jsonrpc: Literal["2.0"]
     id: NotRequired[Any]
     method: NotRequired[str]
     params: NotRequired[Dict[str, Any]]
     result: NotRequired[Dict[str, Any]]
     error: NotRequired[Dict[str, Any]]
+
+
+McpFailure = Union[ErrorEnvelope, McpMessage]
 
 
 class ProtectedResource(TypedDict):

@@ -1898,7 +1898,7 @@ export interface AuditAnomaly {
 
 /** One message of JSON-RPC 2.0. Nothing is answered to a notification (202). */
 export interface McpMessage {
-  jsonrpc?: "2.0";
+  jsonrpc: "2.0";
   /** A string or an integer; null in the answer to what could not be read. */
   id?: unknown;
   method?: string;
@@ -1906,6 +1906,9 @@ export interface McpMessage {
   result?: Record<string, unknown>;
   error?: Record<string, unknown>;
 }
+
+/** What is wrong with the message is said in JSON-RPC, what is wrong with the request in the envelope. */
+export type McpFailure = ErrorEnvelope | McpMessage;
 
 export interface ProtectedResource {
   resource: string;
