@@ -35,7 +35,10 @@ struct http_assets {
     struct http_mount mount;
 };
 
-#define HEADER(name, value) {{name, sizeof name - 1}, {value, sizeof value - 1}}
+#define HEADER(name, value)                                                                        \
+    {                                                                                              \
+        {name, sizeof name - 1}, { value, sizeof value - 1 }                                       \
+    }
 static const struct http_param HEADERS[] = {
     HEADER("Content-Security-Policy",
            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -106,8 +109,7 @@ static int asset_reply(struct http_call *c, const struct asset *f) {
         int rc = asset_unpack(f, &text, &err);
         body = rc == 0 ? arena_str(c->arena, buf_str(&text)) : STR_NONE;
         buf_fini(&text);
-        if (rc == 0 && !body.p)
-            rc = wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for a file");
+        if (rc == 0 && !body.p) rc = wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for a file");
         if (rc != 0) {
             http_fail(c, &err);
             return HTTP_DONE;

@@ -46,8 +46,8 @@ int v1_get_run_definition(struct http_call *c) {
     int rc = wire_run_of(c, &head, &err);
     if (rc == 0) rc = store_run_origin(wire_of(c)->store, head.run_no, c->arena, &origin, &err);
     if (rc == 0)
-        rc = store_workflow_by_hash(wire_of(c)->store, &origin.workflow_hash, c->arena, &text,
-                                    &err);
+        rc =
+            store_workflow_by_hash(wire_of(c)->store, &origin.workflow_hash, c->arena, &text, &err);
     if (rc == WOPR_E_NOT_FOUND && head.run_no > 0 && !text.p)
         rc = wopr_error_set(&err, WOPR_E_NOT_FOUND, "no such run, or its definition is gone");
     if (rc != 0) return wire_fail(c, &err);
