@@ -107,8 +107,7 @@ def vendored(root: str) -> list:
         digest = base64.b64decode(package["integrity"].split("-", 1)[1]).hex()
         out.append({"type": "library", "bom-ref": purl, "name": name, "version": package["version"], "purl": purl,
                     "licenses": [{"license": {"id": package["license"]}}],
-                    "externalReferences": [{"type": "distribution", "url": "https://registry.npmjs.org/" + name,
-                                            "hashes": [{"alg": "SHA-512", "content": digest}]}],
+                    "hashes": [{"alg": "SHA-512", "content": digest}],  # of the archive of that name in the registry
                     "properties": [{"name": "wopr:linkage", "value": "bundled"}]})
     return out
 

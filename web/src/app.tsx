@@ -116,7 +116,10 @@ function Top() {
         <div class="who">
           <span class="name clip" title={who?.keyId}>{who?.tenant}{who?.mode === "test" ? " · test" : ""}</span>
           <ThemeButton />
-          <button type="button" class="btn quiet" onClick={signOut}>{T.signOut}</button>
+          <button type="button" class="btn quiet" aria-label={T.signOut} title={T.signOut} onClick={signOut}>
+            <svg class="mark" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M6.500 2.500h-3v11h3M10 5l3 3-3 3M13 8H6.500" /></svg>
+            <span class="wide-only">{T.signOut}</span>
+          </button>
         </div>
       </div>
     </header>

@@ -31,7 +31,15 @@ function byDagre({ nodes, edges }: Request): Placed {
   return {
     width, height,
     at: nodes.map((_, i) => [g.node(String(i)).x, g.node(String(i)).y]),
-    lines: edges.map(([a, b], i) => g.edge(String(a), String(b), String(i)).points.flatMap((p) => [p.x, p.y])),
+    lines: edges.map(([a, b], i) => {
+      const points = g.edge(String(a), String(b), String(i)).points;
+      const [from, to] = [g.node(String(a)), g.node(String(b))];
+      if (to.x > from.x) { // from side to side
+        points[0] = { x: from.x + WIDTH / 2, y: from.y };
+        points[points.length - 1] = { x: to.x - WIDTH / 2, y: to.y };
+      }
+      return points.flatMap((p) => [p.x, p.y]);
+    }),
   };
 }
 

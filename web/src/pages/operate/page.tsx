@@ -70,7 +70,7 @@ function Host() {
         <header><h2 id="limits-title">{T.operate.features}</h2></header>
         <div class="body stack">
           {isObj(limits) && <dl class="facts">{Object.entries(limits).filter(([, v]) => typeof v !== "object").map(([name, v]) => fact(name, <span class="num">{typeof v === "number" ? thousands(v) : print(v)}</span>))}</dl>}
-          <Tree value={doc} label={T.operate.features} open={1} />
+          <Tree value={doc} label={T.operate.features} open={0} />
         </div>
       </section>
     </div>

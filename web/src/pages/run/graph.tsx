@@ -125,6 +125,11 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
           setBox({ k: d.box.k, x: d.box.x - (e.clientX - d.x) / d.box.k, y: d.box.y - (e.clientY - d.y) / d.box.k });
         }}
         onPointerUp={() => (drag.current = null)} onPointerCancel={() => (drag.current = null)}>
+        <defs>
+          {["", "on"].map((kind) => (
+            <marker key={kind} id={`tip${kind}`} class={kind} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0.500L8 4 0 7.500z" /></marker>
+          ))}
+        </defs>
         {at && (
           <g transform={`scale(${view.k}) translate(${-view.x} ${-view.y})`}>
             {edges.map((edge, i) => {
@@ -135,7 +140,7 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
               const from = stateOf(edge.sourceNodeId), to = stateOf(edge.targetNodeId);
               const taken = from !== "none" && from !== "pending" && to !== "none" && to !== "skipped" && to !== "cancelled" && (from === "completed" || from === "failed" || from === "running");
               const back = (line[line.length - 2] as number) < (line[0] as number);
-              return <path key={i} class={`edge ${taken ? "taken" : ""} ${back ? "loop" : ""}`} d={curve(line)} />;
+              return <path key={i} class={`edge ${taken ? "taken" : ""} ${back ? "loop" : ""}`} d={curve(line)} marker-end={`url(#tip${taken ? "on" : ""})`} />;
             })}
             {definition.nodes.map((n, i) => {
               const [x, y] = at.at[i] as [number, number];

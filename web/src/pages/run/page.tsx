@@ -3,14 +3,14 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { definePage } from "../../app/page";
 import { askPending, pending } from "../../app/pending";
 import { href, refine, route } from "../../app/route";
-import { api, may } from "../../app/session";
+import { api, may, now } from "../../app/session";
 import { cli, curl } from "../../lib/commands";
 import { at, textOf } from "../../lib/json";
-import { moment } from "../../lib/time";
+import { ago, moment } from "../../lib/time";
 import { isFinal, type Pending, type Snapshot } from "../../lib/types";
 import { T, thousands } from "../../text";
 import { CancelDialog } from "../../ui/cancel";
-import { Age, Commands, Copy, Loading, say, Tabs, Took, useAct, Wrong } from "../../ui/parts";
+import { Commands, Copy, Loading, say, Tabs, Took, useAct, Wrong } from "../../ui/parts";
 import { State } from "../../ui/state";
 import { Question } from "../../ui/waiting";
 import { Events } from "./events";
@@ -70,7 +70,7 @@ function Head({ model, snapshot, fork }: { model: RunModel; snapshot: Snapshot; 
         <div class="row wraps" style={{ columnGap: "24px", rowGap: "4px" }}>
           <span class="row"><code class="wrap">{model.runId}</code><Copy text={model.runId} label={`${T.copy} ${model.runId}`} /></span>
           <span><span class="soft">{T.run.workflow} </span><a href={href([], { workflow: snapshot.workflowId })}>{snapshot.workflowId}</a></span>
-          {started && <span title={moment(started)}><span class="soft">{T.run.started} </span><Age since={started} /></span>}
+          {started && <span title={moment(started)}><span class="soft">{T.run.started} </span>{T.run.ago(ago(now.value - Date.parse(started)))}</span>}
           {started && <span><span class="soft">{T.run.took} </span><Took from={started} to={ended} /></span>}
           {snapshot.parentRunId && <span><span class="soft">{T.run.parent} </span><a class="mono" href={href(["run", snapshot.parentRunId])}>{snapshot.parentRunId}</a></span>}
           {snapshot.fork && (
