@@ -1,7 +1,9 @@
 // The state of a run after any of its events, from the events alone: what the host's snapshot shows (its fold is src/domain/state*.c).
-// A test compares the two after each event of all fixtures.  Costs of nodes are not folded.
+// A test compares the two after each event of all fixtures.  Costs of nodes are not folded; that a node begins a fresh round of a loop is known
+// from its start, which the host decides an event earlier.
 import { Channel, MASK } from "./channel";
 import { at, isObj, numberOf, textOf, type Json, type Obj } from "./json";
+import { Regions } from "./loops";
 import { isFinal, type Definition, type Event, type NodeState, type Snapshot, type Status } from "./types";
 
 interface Node {
@@ -17,6 +19,7 @@ interface Node {
   touched?: boolean;
 }
 const WAIT_ORDER: Status[] = ["waiting-approval", "waiting-input", "waiting-external"];
+const ENDED = new Set(["completed", "failed", "skipped", "cancelled"]);
 const GOING = new Set<string>(["running", ...WAIT_ORDER]);
 
 /** The status that a suspended node gives its run (INT-12). */
@@ -43,6 +46,7 @@ export class Fold {
   private readonly suspended = new Set<string>();
   private beforePause: Status = "running";
   private readonly masking: string;
+  private regions: Regions | undefined; // of loops, once there is one
 
   constructor(readonly definition: Definition | null) {
     this.masking = textOf(at(definition?.metadata, "complianceConfig", "maskingMode")) || "mask";
@@ -57,6 +61,7 @@ export class Fold {
 
   copy(): Fold {
     const to = new Fold(null);
+    to.regions = this.regions;
     for (const [id, node] of this.nodes) to.nodes.set(id, { ...node });
     for (const [name, value] of this.variables) to.variables.set(name, value);
     for (const [name, channel] of this.channels) to.channels.set(name, channel.copy());
@@ -166,6 +171,7 @@ export class Fold {
     this.suspended.delete(id);
     switch (e.type) {
       case "node.started": {
+        if (ENDED.has(node.status)) this.renew(id);
         const attempt = numberOf(p["attempt"]) ?? (node.retrying ? node.attempt + 1 : 0);
         this.nodes.set(id, { status: "running", attempt, startedAt: this.last, touched: true });
         break;
@@ -194,6 +200,16 @@ export class Fold {
         break;
       default: // node.suspend-failed: it still runs
         if (node.status === "suspended") this.suspended.add(id);
+    }
+  }
+
+  /** A fresh round: what the node leads to is to be done again. */
+  private renew(head: string): void {
+    if (!this.definition) return;
+    this.regions ??= new Regions(this.definition);
+    for (const id of this.regions.of(head)) {
+      const node = this.nodes.get(id);
+      if (node && ENDED.has(node.status)) this.nodes.set(id, { status: "pending", attempt: 0, touched: true, ...(node.outputs === undefined ? {} : { outputs: node.outputs }) });
     }
   }
 
