@@ -38,8 +38,13 @@ export function VList({ count, height, row, label, follow = false, unfollow, han
   }, []);
   useLayoutEffect(() => {
     const el = box.current;
-    if (!follow || !el) return;
-    el.scrollTop = ours.current = Math.max(0, count * height - el.clientHeight);
+    if (!follow || !el) {
+      ours.current = -1;
+      return;
+    }
+    if (ours.current >= 0 && Math.abs(el.scrollTop - ours.current) > height && unfollow) return unfollow(); // the reader was quicker
+    el.scrollTop = Math.max(0, count * height - el.clientHeight);
+    ours.current = el.scrollTop;
     measure();
   }, [follow, count]);
   useEffect(() => {
@@ -76,7 +81,7 @@ export function VList({ count, height, row, label, follow = false, unfollow, han
     <div class={`vlist ${more}`} ref={box} role="group" aria-label={label} tabIndex={count === 0 ? undefined : -1} onKeyDown={keys}
       onScroll={() => {
         const el = box.current;
-        if (el && unfollow && Math.abs(el.scrollTop - ours.current) > height && el.scrollTop + el.clientHeight < el.scrollHeight - height) unfollow();
+        if (el && unfollow && follow && Math.abs(el.scrollTop - ours.current) > height && el.scrollTop + el.clientHeight < el.scrollHeight - height) unfollow();
         measure();
       }}>
       {head}

@@ -24,7 +24,7 @@ function List({ title, scope, path, none, heads, row, member }: {
       <header><h2 id={id}>{title}</h2></header>
       {!may(scope) ? <p class="empty">{T.operate.notHere(scope)}</p> : source.error.value && !source.error.value.away ? <Wrong error={source.error.value} again={source.again} />
         : source.data.value === undefined ? <Loading /> : list.length === 0 ? <p class="empty">{none}</p> : (
-          <div style={{ overflowX: "auto" }} tabIndex={0} role="region" aria-labelledby={id}>
+          <div style={{ overflowX: "auto" }} tabIndex={0} role="group" aria-labelledby={id}>
             <table class="table" style={{ minWidth: "520px" }}>
               <thead><tr>{heads.map((h) => <th key={h}>{h}</th>)}</tr></thead>
               <tbody>{list.slice(0, 200).map((item, i) => <tr key={i}>{row(item).map((cell, k) => <td key={k}>{cell}</td>)}</tr>)}</tbody>

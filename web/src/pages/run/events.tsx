@@ -4,7 +4,7 @@ import { refine, route } from "../../app/route";
 import { PAGE } from "../../lib/log";
 import { markOf, matches, summary } from "../../lib/summary";
 import { duration, moment } from "../../lib/time";
-import type { Event } from "../../lib/types";
+import { isFinal, type Event } from "../../lib/types";
 import { T, thousands } from "../../text";
 import { Copy } from "../../ui/parts";
 import { Mark, tone } from "../../ui/state";
@@ -63,7 +63,7 @@ export function Events({ model, node, fork }: { model: RunModel; node: string | 
   const [text, setText] = useState("");
   const [grouped, setGrouped] = useState(false);
   const [open, setOpen] = useState<Set<string>>(new Set());
-  const [follow, setFollow] = useState(q["seq"] === undefined && model.tail.value !== "ended");
+  const [follow, setFollow] = useState(q["seq"] === undefined && !isFinal(model.snapshot.peek()?.status ?? ""));
   const handle = useRef<ListHandle | null>(null);
   const found = useFound(model, text, node);
   const groups = useGroups(model, grouped, open);

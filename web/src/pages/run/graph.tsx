@@ -150,14 +150,13 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
               const attempt = model.fold.nodes.get(n.id)?.attempt ?? 0;
               return (
                 <g key={n.id} data-n={i} class={`node s-${state} c-${tone(state)} ${n.id === picked ? "picked" : ""}`} transform={`translate(${x - WIDTH / 2} ${y - HEIGHT / 2})`}
-                  role="button" tabIndex={i === tab ? 0 : -1} aria-pressed={n.id === picked} aria-label={`${n.name ?? n.id}, ${word}${attempt > 0 ? `, ${T.run.attempts(attempt + 1)}` : ""}`}
+                  role="button" tabIndex={i === tab ? 0 : -1} aria-pressed={n.id === picked} aria-label={`${n.name ?? n.id} ${word}${attempt > 0 ? `, ${T.run.attempts(attempt + 1)}` : ""}`}
                   onFocus={() => setCursor(i)} onKeyDown={(e) => keys(e, i)} onClick={() => !drag.current?.moved && pick(n.id === picked ? undefined : n.id)}>
-                  <title>{`${n.name ?? n.id} (${n.typeId})`}</title>
                   <rect class="box" width={WIDTH} height={HEIGHT} rx="8" />
                   <g transform="translate(10 14)" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round">
                     <circle cx="8" cy="8" r="7" stroke-width="1.25" /><path d={markPath(state)} fill={state === "running" ? "currentColor" : "none"} />
                   </g>
-                  <text x="36" y="19">{short(n.name ?? n.id)}</text>
+                  <text x="36" y="19">{short(n.name ?? n.id)}</text>{" "}
                   <text class="sub" x="36" y="34">{`${word}${attempt > 0 ? ` · ${attempt + 1}×` : ""}`}</text>
                 </g>
               );

@@ -22,7 +22,7 @@ export function ErrorWords({ error, node }: { error: Json | undefined; node?: st
 
 function Part({ title, value }: { title: string; value: Json | undefined }) {
   const empty = value === undefined || (isObj(value) && Object.keys(value).length === 0);
-  return <section class="stack tight" aria-label={title}><h3>{title}</h3>{empty ? <p class="soft">{T.data.none}</p> : <Tree value={value} label={title} />}</section>;
+  return <section class="stack tight" aria-label={title}><h2 class="minor">{title}</h2>{empty ? <p class="soft">{T.data.none}</p> : <Tree value={value} label={title} />}</section>;
 }
 
 export function DataPane({ model, node }: { model: RunModel; node: string | undefined }) {
@@ -67,14 +67,14 @@ export function OutputPane({ model, node }: { model: RunModel; node: string | un
     <div class="stack loose" style={{ padding: "16px" }}>
       {streams.map(([id, s]) => (
         <section class="stack tight" key={id} aria-label={`${T.output.text}: ${id}`}>
-          <h3 class="wrap">{id}</h3>
+          <h2 class="minor wrap">{id}</h2>
           {s.cut && <p class="soft small">{T.output.more}</p>}
           <div class="stream" tabIndex={0} role="log" aria-live="off" aria-label={`${T.output.text}: ${id}`}>{s.text}{s.open && <span class="pulse">▍</span>}</div>
         </section>
       ))}
       {lines.length > 0 && (
         <section class="stack tight" aria-label={T.output.logs}>
-          <h3>{T.output.logs}</h3>
+          <h2 class="minor">{T.output.logs}</h2>
           {model.output.cut && <p class="soft small">{T.output.more}</p>}
           <div class="stream mono" tabIndex={0} role="log" aria-live="off" aria-label={T.output.logs}>
             {lines.map((l) => <div key={l.seq}><span class="soft">{clock(l.at)} </span><span class={l.level === "error" ? "c-bad" : l.level === "warn" ? "c-warn" : "soft"}>{l.level}</span>{` ${l.nodeId ?? ""} ${l.text}`}</div>)}

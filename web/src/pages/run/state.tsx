@@ -82,7 +82,7 @@ function Shown({ now, before }: { now: Part; before: Part | undefined }) {
       <Values title={T.state.variables} now={now.variables} before={before?.variables} />
       {(now.channels || before?.channels) && <Values title={T.state.channels} now={now.channels ?? {}} before={before && (before.channels ?? {})} />}
       <section class="stack tight" aria-label={T.state.nodes}>
-        <h3>{T.state.nodes}</h3>
+        <h2 class="minor">{T.state.nodes}</h2>
         {Object.keys(now.nodeStates).length === 0 && <p class="soft">{T.state.none}</p>}
         <div class="row wraps">
           {Object.entries(now.nodeStates).slice(0, 500).map(([id, n]) => (
@@ -98,7 +98,7 @@ function Values({ title, now, before }: { title: string; now: Obj; before: Obj |
   const names = Object.keys(now);
   return (
     <section class="stack tight" aria-label={title}>
-      <h3>{title}</h3>
+      <h2 class="minor">{title}</h2>
       {names.length === 0 && <p class="soft">{T.state.none}</p>}
       <dl class="facts">
         {names.map((name) => {
