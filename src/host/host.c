@@ -18,6 +18,7 @@
 #include "host/remotes.h"
 #include "host/seal_file.h"
 #include "host/seal_old.h"
+#include "http/assets.h"
 #include "nodes/nodes.h"
 #include "nodes/pack_loader.h"
 #include "otel/otel.h"
@@ -83,6 +84,7 @@ struct host {
     struct otel *otel;   /* NULL = off */
     struct trace_policy trace;
     struct v1 *v1;
+    struct http_assets *assets; /* NULL: no dashboard */
     struct http_server *http;
     struct metrics_sources sources;
     const char *const *capabilities;
@@ -522,9 +524,10 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     if (hc.rates.key_burst == 0) hc.rates.key_burst = BURST_S * hc.rates.key_rate;
     if (hc.rates.tenant_burst == 0) hc.rates.tenant_burst = BURST_S * hc.rates.tenant_rate;
     hc.rates.large_body_burst = LARGE_BURST_S * hc.rates.large_body_rate;
-    const struct http_mount mounts[] = {*v1_mount(h->v1)}; /* the first answers "/" too */
-    return http_server_new(&hc, mounts, sizeof mounts / sizeof mounts[0], h->journal, &h->http,
-                           err);
+    struct http_mount mounts[2] = {*v1_mount(h->v1)}; /* the first answers "/" too */
+    size_t mounts_nr = 1;
+    if (h->assets != NULL) mounts[mounts_nr++] = *http_assets_mount(h->assets);
+    return http_server_new(&hc, mounts, mounts_nr, h->journal, &h->http, err);
 }
 
 int host_new(const struct config *cfg, const struct node_type *extra, size_t extra_nr,
@@ -556,6 +559,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = build_hooks(h, err);
     if (rc == 0) rc = build_audit(h, err);
     if (rc == 0) rc = build_wire(h, err);
+    if (rc == 0 && cfg->wire_ui) rc = http_assets_new(&h->assets, err);
     if (rc != 0) {
         host_free(h);
         return rc;
@@ -620,6 +624,7 @@ void host_stop(struct host *h) {
 void host_free(struct host *h) {
     if (h == NULL) return;
     host_stop(h);
+    http_assets_free(h->assets);
     v1_free(h->v1);
     engine_free(h->engine);
     pack_loader_free(h->packs);

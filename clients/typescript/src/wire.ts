@@ -1525,6 +1525,28 @@ export interface RunCallbackList {
   nextAfter?: number;
 }
 
+export interface Caller {
+  keyId?: string;
+  subject?: string;
+  tenant: string;
+  /** Runs of the other mode are not seen. */
+  mode: "live" | "test";
+  scopes: string[];
+  /** Of a token of an issuer. */
+  expiresAt?: string;
+  /** The host: name, version, vendor. */
+  implementation: Record<string, unknown>;
+}
+
+export interface RunDefinition {
+  runId: string;
+  /** Events in its log now; the sequence of the next one. */
+  events: number;
+  logBytes: number;
+  /** As it was stored when the run was created, whatever was put since. */
+  definition: Record<string, unknown>;
+}
+
 export interface WorkerTypeRequest {
   typeId: string;
   /** JSON Schema 2020-12 of the inputs. */
@@ -2228,6 +2250,8 @@ export const operations = {
   listInterrupts: { method: "GET", path: "/v1/host/wopr/interrupts", idempotent: false },
   mintStreamTicket: { method: "POST", path: "/v1/host/wopr/runs/{runId}/stream-ticket", idempotent: false },
   listRunCallbacks: { method: "GET", path: "/v1/host/wopr/runs/{runId}/callbacks", idempotent: false },
+  getCaller: { method: "GET", path: "/v1/host/wopr/caller", idempotent: false },
+  getRunDefinition: { method: "GET", path: "/v1/host/wopr/runs/{runId}/definition", idempotent: false },
   registerWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types", idempotent: false },
   listWorkerTypes: { method: "GET", path: "/v1/host/wopr/worker-types", idempotent: false },
   removeWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types/{typeId}:remove", idempotent: false },
