@@ -40,13 +40,12 @@ static void id_bind(struct query *q, const struct credential_id *id) {
 
 /* AUD-3: whose, and under which name; never the value. */
 static int change_tell(struct conn *c, const char *type, const struct credential_id *id,
-                       const struct credential *of, struct wopr_error *err) {
+                       struct str provider, struct wopr_error *err) {
     struct plan_audit row = {.at_ms = clock_wall_ms(), .type = str_c(type), .tenant = id->tenant};
     struct jobj o;
     jobj_begin(&o, TOLD_BYTES_MAX);
     jw_kstr(&o.w, "name", id->name);
-    if (of) jw_kstrz(&o.w, "kind", credential_kind_name(of->kind));
-    if (of && of->provider.n > 0) jw_kstr(&o.w, "provider", of->provider);
+    if (provider.n > 0) jw_kstr(&o.w, "provider", provider);
     if (id->issuer.n > 0) jw_kstr(&o.w, "issuer", id->issuer);
     if (id->subject.n > 0) jw_kstr(&o.w, "subject", id->subject);
     jw_kbool(&o.w, "testMode", id->test_mode);
@@ -88,7 +87,7 @@ int store_credential_put(struct store *s, const struct credential *c, struct wop
     bind_int(&q, CREDENTIALS_MAX);
     rc = query_run(&q, err);
     if (rc == 0 && sqlite3_changes64(s->writer->db) == 0) rc = put_refused(s, c, err);
-    if (rc == 0) rc = change_tell(s->writer, "secret.set", &c->id, c, err);
+    if (rc == 0) rc = change_tell(s->writer, "secret.set", &c->id, c->provider, err);
     return write_end(s, rc, err);
 }
 
@@ -118,7 +117,7 @@ int store_credential_delete(struct store *s, const struct credential_id *id,
     rc = query_run(&q, err);
     if (rc == 0 && sqlite3_changes64(s->writer->db) == 0)
         rc = wopr_error_set(err, WOPR_E_NOT_FOUND, "no such credential");
-    if (rc == 0) rc = change_tell(s->writer, "secret.deleted", id, NULL, err);
+    if (rc == 0) rc = change_tell(s->writer, "secret.deleted", id, STR_NONE, err);
     return write_end(s, rc, err);
 }
 
