@@ -15,7 +15,7 @@ static int64_t place_of(int node, int64_t ordinal) {
 
 bool answer_is_shown(struct str outcome) { return str_starts(outcome, STR(MARK)); }
 
-/* A body that is JSON is looked through as such: in its text a value may be spelled otherwise.  What
+/* A body that is JSON is looked through as such: in its text a value may be spelled otherwise. What
  * cannot be replaced in its place (a number) hides it whole; of the recorded answers of models that
  * would leave nothing to read. */
 static struct str body_shown(struct step *st, struct str body) {
