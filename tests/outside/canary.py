@@ -11,13 +11,14 @@ import os
 import subprocess
 import sys
 import time
+import urllib.parse
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "otel"))
 import receiver  # noqa: E402
 from agents import AgentHost, Model  # noqa: E402
 from run import FAILED, KEY, WAIT_S, expect, play  # noqa: E402
 
-VALUE = "c4n4ry-0f-4-s3ns1t1v3-v4lu3"  # of a variable that is declared sensitive
+VALUE = "c4n4ry-\"0f\"-4-s3ns1t1v3\\-v4lu3-\u00fc\n!"  # of a variable that is declared sensitive; each spelling of JSON is another text
 BYOK = "tk-c4n4ry-0f-4-cr3d3nt14l-77"  # that the tenant brings
 OURS = "sk-c4n4ry-0f-th3-0p3r4t0r-12"  # of the operator, for the same provider
 HOOK = "c4n4ry-s3cr3t-0f-4-w3bh00k-0"  # that signs
@@ -67,11 +68,23 @@ def workflow(url, ends):
             "variables": [{"name": "s", "type": "string", "required": True, "sensitive": True}]}
 
 
+def spellings(secret):
+    """As it is, and as JSON in JSON in JSON spells it, in ASCII and in UTF-8."""
+    all_of, last = {secret}, {secret}
+    for _ in range(4):
+        last = {json.dumps(s, ensure_ascii=a)[1:-1] for s in last for a in (True, False)}
+        all_of |= last
+    return [s.encode() for s in all_of | {urllib.parse.quote(secret, safe="")}]
+
+
+SPELLED = {name: spellings(s) for name, s in SECRETS.items()}
+
+
 def holds(what, text):
-    """Also as JSON, percent-encoding and base64 spell it."""
     data = text if isinstance(text, bytes) else text.encode()
-    for name, secret in SECRETS.items():
-        expect(secret.encode() not in data, "%s shows %s: %s" % (what, name, data[max(0, data.find(secret.encode()) - 200):][:400]))
+    for name, forms in SPELLED.items():
+        for form in forms:
+            expect(form not in data, "%s shows %s: %s" % (what, name, data[max(0, data.find(form) - 200):][:400]))
     return data
 
 
