@@ -40,6 +40,15 @@ struct engine_modules {
     const struct node_type *(*type)(void *ctx, const struct sha256 *pack, struct str type_id,
                                     struct wopr_error *err);
 };
+/* Agents that installed packs bring (AGT-40 to AGT-46).  Any thread. */
+struct engine_agents {
+    void *ctx;
+    /* The definition that a new run of the tenant goes by, in a; empty: no installed pack has such
+     * an agent.  pins: raw member packs of the workflow, which must hold, and chooses; or empty.
+     * PACK_INTEGRITY, PACK_LOAD. */
+    int (*of_pack)(void *ctx, struct str tenant, struct str agent_id, struct str pins,
+                   struct arena *a, struct str *out, struct wopr_error *err);
+};
 struct engine_config {
     unsigned workers;          /* default: cores */
     struct trace_policy trace; /* what requests of nodes and child runs are given of a trace */
@@ -55,6 +64,7 @@ struct engine_config {
     struct egress *egress;         /* sends the requests of nodes; NULL = they fail */
     struct sandbox *sandbox;       /* executes the modules of packs; NULL = they fail */
     struct engine_modules modules; /* node types of installed packs; resolve NULL: there are none */
+    struct engine_agents agents;   /* of installed packs; of_pack NULL: there are none */
     const struct remotes *remotes; /* what nodes may speak to by name; NULL = nothing */
     unsigned children_open_max;    /* unfinished children of one run, 128 (WF-51) */
     struct vault *vault; /* seals clear values; NULL = runs with sensitive values cannot proceed,

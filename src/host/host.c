@@ -20,6 +20,7 @@
 #include "host/seal_old.h"
 #include "http/assets.h"
 #include "nodes/nodes.h"
+#include "nodes/pack_agents.h"
 #include "nodes/pack_loader.h"
 #include "otel/otel.h"
 #include "store/agents.h"
@@ -77,6 +78,7 @@ struct host {
     struct egress *egress; /* NULL = off */
     struct sandbox *sandbox;
     struct pack_loader *packs;
+    struct pack_agents *pack_agents;
     struct remotes remotes;
     struct engine *engine;
     struct hooks *hooks; /* NULL = off */
@@ -145,16 +147,6 @@ static int ai_names(struct host *h, struct wopr_error *err) {
     h->limits.ai_providers = all;
     h->limits.byok_providers = byok;
     return 0;
-}
-
-/* AGT-13: advertised are the classes that the operator names providers for; without any, none. */
-static const char *const *model_classes(struct host *h) {
-    const unsigned has = ai_providers_classes(h->ai);
-    const char **all = ARENA_ARRAY(h->arena, const char *, AGENT_CLASSES_NR + 1);
-    size_t n = 0;
-    for (unsigned i = 0; all && i < AGENT_CLASSES_NR; i++)
-        if ((has >> i & 1u) != 0) all[n++] = AGENT_CLASSES[i];
-    return n > 0 ? all : NULL;
 }
 
 /* A store of credentials that no node here resolves is not worth a word (CAP-19). */
@@ -406,6 +398,7 @@ static int build_engine(struct host *h, struct wopr_error *err) {
         .stall_ms = STALL_MS,
     };
     if (h->packs) ec.modules = pack_loader_modules(h->packs);
+    ec.agents = pack_agents_hook(h->pack_agents);
 #define OPT_ENGINE(...) FILL(ec, engine, __VA_ARGS__)
 #define OPT_BOUNDS(...) FILL(ec.bounds, bounds, __VA_ARGS__)
 #define OPT_MEMORY(...) FILL(ec.memory, memory, __VA_ARGS__)
@@ -487,7 +480,7 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .memory = node_registry_find(h->types, STR("vendor.wopr.recall")) != NULL,
         .memory_entry_max = h->cfg.memory_entry_bytes_max,
         .issuers = h->issuers,
-        .model_classes = model_classes(h),
+        .model_classes = ai_file_classes(h->ai, h->arena),
         .fixtures = h->fixtures,
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)
@@ -554,6 +547,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = build_remotes(h, err);
     if (rc == 0) rc = build_sandbox(h, err);
     if (rc == 0) rc = load_seeds(h, err); /* which fixtures are true depends on both */
+    if (rc == 0) rc = pack_agents_new(h->store, &h->pack_agents, err);
     if (rc == 0) rc = build_engine(h, err);
     if (rc == 0) rc = build_otel(h, err);
     if (rc == 0) rc = build_hooks(h, err);
@@ -628,6 +622,7 @@ void host_free(struct host *h) {
     v1_free(h->v1);
     engine_free(h->engine);
     pack_loader_free(h->packs);
+    pack_agents_free(h->pack_agents);
     sandbox_free(h->sandbox);
     egress_free(h->egress);
     hooks_free(h->hooks);
