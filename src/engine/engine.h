@@ -107,6 +107,12 @@ MUST_CHECK int engine_workflow_here(struct engine *e, struct str tenant, bool te
                                     struct str workflow_id, struct workflow **out,
                                     struct wopr_error *err);
 
+/* Can each type that a pack of the tenant has be loaded, and do the pins of the definition hold
+ * (PACK-64)?  Loads what was not loaded yet, so it may take a while: not for a thread that others
+ * wait for.  err says where.  What struct engine_modules says, or a code that passes. */
+MUST_CHECK int engine_packs_check(struct engine *e, struct str tenant, const struct workflow *wf,
+                                  struct arena *a, struct wopr_error *err);
+
 enum engine_op {
     ENGINE_CREATE,
     ENGINE_CANCEL,

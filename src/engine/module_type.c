@@ -6,6 +6,8 @@
 #include "codec/jobj.h"
 #include "engine/registry.h"
 
+#include <stdio.h>
+
 #define MODULES_MAX (256u * 1024)
 
 static bool packs_there(const struct engine *e) { return e->cfg.modules.resolve != NULL; }
@@ -23,12 +25,18 @@ int module_type_known(struct engine *e, struct str tenant, struct str type_id,
     return resolve(e, tenant, type_id, definition, &pack, known, err);
 }
 
+static bool seen_before(const struct workflow *wf, size_t at) {
+    for (size_t i = 0; i < at; i++)
+        if (str_eq(wf->nodes[i].type_id, wf->nodes[at].type_id)) return true;
+    return false;
+}
+
 static int module_add(struct step *st, const struct engine_cmd *cmd, struct str type_id,
-                      struct jobj *o, struct wopr_error *err) {
+                      struct str pins, struct jobj *o, struct wopr_error *err) {
     struct sha256 pack;
     char hex[65];
     bool found;
-    int rc = resolve(st->engine, cmd->tenant, type_id, st->exec->wf->text, &pack, &found, err);
+    int rc = resolve(st->engine, cmd->tenant, type_id, pins, &pack, &found, err);
     if (rc != 0 || !found) return rc;
     sha256_hex(&pack, hex);
     jw_key_str(&o->w, type_id);
@@ -36,10 +44,34 @@ static int module_add(struct step *st, const struct engine_cmd *cmd, struct str 
     return 0;
 }
 
-static bool seen_before(const struct workflow *wf, size_t at) {
-    for (size_t i = 0; i < at; i++)
-        if (str_eq(wf->nodes[i].type_id, wf->nodes[at].type_id)) return true;
-    return false;
+/* The members of a definition that choose packs, so that a long one is searched once.  .p NULL: no
+ * memory. */
+static struct str pins_of(const struct workflow *wf, struct arena *a) {
+    struct str packs = json_get(wf->text, "packs"), engines = json_get(wf->text, "engines");
+    struct jobj o;
+    if (packs.n == 0 && engines.n == 0) return STR("");
+    jobj_begin(&o, JSON_LIMITS_STORED.bytes_max);
+    jw_kraw_opt(&o.w, "packs", packs);
+    jw_kraw_opt(&o.w, "engines", engines);
+    return jobj_end(&o, a);
+}
+
+int engine_packs_check(struct engine *e, struct str tenant, const struct workflow *wf,
+                       struct arena *a, struct wopr_error *err) {
+    char at[48];
+    struct str pins = pins_of(wf, a);
+    if (!pins.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up packs");
+    for (size_t i = 0; packs_there(e) && i < wf->nodes_nr; i++) {
+        struct sha256 pack;
+        struct wopr_error why = {0};
+        bool found;
+        if (node_registry_find(e->types, wf->nodes[i].type_id) || seen_before(wf, i)) continue;
+        int rc = resolve(e, tenant, wf->nodes[i].type_id, pins, &pack, &found, &why);
+        if (rc == 0) continue;
+        (void)snprintf(at, sizeof at, "/nodes/%zu/typeId", i);
+        return wopr_error_at(err, rc, why.pointer[0] ? why.pointer : at, "%s", why.message);
+    }
+    return 0;
 }
 
 int module_types_resolve(struct step *st, const struct engine_cmd *cmd, struct str *out,
@@ -52,10 +84,12 @@ int module_types_resolve(struct step *st, const struct engine_cmd *cmd, struct s
     for (size_t i = 0; packs_there(st->engine) && i < wf->nodes_nr; i++)
         others += !node_registry_find(st->engine->types, wf->nodes[i].type_id);
     if (others == 0) return 0;
+    struct str pins = pins_of(wf, st->scratch);
+    if (!pins.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the packs of a run");
     jobj_begin(&o, MODULES_MAX);
     for (size_t i = 0; rc == 0 && i < wf->nodes_nr; i++)
         if (!node_registry_find(st->engine->types, wf->nodes[i].type_id) && !seen_before(wf, i))
-            rc = module_add(st, cmd, wf->nodes[i].type_id, &o, err);
+            rc = module_add(st, cmd, wf->nodes[i].type_id, pins, &o, err);
     if (rc != 0) {
         jobj_drop(&o);
         return rc;

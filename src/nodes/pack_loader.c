@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "codec/jobj.h"
-#include "nodes/nodes.h"
+#include "nodes/pack_types.h"
 #include "packs/judge.h"
 #include "packs/pins.h"
 #include "packs/semver.h"
@@ -34,13 +34,12 @@ struct loaded { /* a pack, by its digest; kept until the end */
     int rc; /* why it cannot be used */
     char why[512];
     struct arena *a;
-    struct node_type *types;
-    struct wasm_type *wasm;
-    size_t types_nr;
+    struct pack_types_made types;
 };
 struct pack_loader {
     struct store *store;
-    struct sandbox *sandbox;
+    struct sandbox *sandbox; /* NULL: no modules */
+    const struct remotes *remotes; /* NULL: whether there is a server for a pack is not looked at */
     struct manifest_rules *rules;
     pthread_mutex_t mu;   /* of the maps */
     pthread_mutex_t load; /* one pack is loaded at a time */
@@ -48,13 +47,14 @@ struct pack_loader {
     struct map *loaded;   /* by hex */
 };
 
-int pack_loader_new(struct store *store, struct sandbox *sandbox, struct pack_loader **out,
+int pack_loader_new(const struct pack_loader_config *cfg, struct pack_loader **out,
                     struct wopr_error *err) {
     struct pack_loader *p = MEM_NEW(struct pack_loader);
     *out = NULL;
     if (!p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for packs");
-    p->store = store;
-    p->sandbox = sandbox;
+    p->store = cfg->store;
+    p->sandbox = cfg->sandbox;
+    p->remotes = cfg->remotes;
     pthread_mutex_init(&p->mu, NULL);
     pthread_mutex_init(&p->load, NULL);
     p->indexes = map_new();
@@ -140,13 +140,14 @@ static int index_make(struct pack_loader *p, struct str tenant, struct type_inde
     return rc == WOPR_E_NO_MEMORY ? wopr_error_set(err, rc, "no memory for installed packs") : rc;
 }
 
-/* The index of a tenant, with p->mu held, which it needs for as long as it is looked at. */
-static int index_locked(struct pack_loader *p, struct str tenant, struct type_index **out,
-                        struct wopr_error *err) {
+/* The index of a tenant, at most max_ms old, with p->mu held, which it needs for as long as it is
+ * looked at. */
+static int index_locked(struct pack_loader *p, struct str tenant, uint64_t max_ms,
+                        struct type_index **out, struct wopr_error *err) {
     struct type_index *x = map_get(p->indexes, tenant), *fresh = NULL;
     void *old = NULL;
     *out = x;
-    if (x && clock_mono_ms() - x->made_ms < INDEX_MS) return 0;
+    if (x && clock_mono_ms() - x->made_ms < max_ms) return 0;
     pthread_mutex_unlock(&p->mu); /* the store may take its time */
     int rc = index_make(p, tenant, &fresh, err);
     pthread_mutex_lock(&p->mu);
@@ -209,51 +210,23 @@ static int module_ask(struct pack_loader *p, const char *module, struct arena *a
     return rc;
 }
 
-static bool declared(const struct pack_manifest *m, struct str type_id, struct arena *a) {
-    struct json_elements nodes = {0};
-    if (m->nodes.n == 0 || json_elements(m->nodes, a, &nodes, NULL) != 0) return false;
-    for (size_t i = 0; i < nodes.n; i++)
-        if (str_eq(json_string(json_get(nodes.v[i], "typeId"), a), type_id)) return true;
-    return false;
-}
-
-static int types_make(struct pack_loader *p, struct loaded *l, const struct pack_manifest *m,
-                      struct str report, struct wopr_error *err) {
-    struct json_elements types = {0};
-    struct str raw = json_get(report, "types");
-    if (raw.n == 0) {
-        struct str code = json_string(json_get(report, "code"), l->a),
-                   why = json_string(json_get(report, "message"), l->a);
-        return wopr_error_set(err, WOPR_E_PACK_LOAD,
-                              "the module cannot be loaded: " STR_FMT ": " STR_FMT, STR_ARG(code),
-                              STR_ARG(why));
-    }
-    if (!str_eq(json_string(json_get(report, "pack"), l->a), m->name))
-        return wopr_error_set(err, WOPR_E_PACK_LOAD,
-                              "the module calls itself otherwise than the manifest");
-    if (json_elements(raw, l->a, &types, NULL) != 0)
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
-    l->types = ARENA_ARRAY(l->a, struct node_type, types.n + 1);
-    l->wasm = ARENA_ARRAY(l->a, struct wasm_type, types.n + 1);
-    for (size_t i = 0; l->types && l->wasm && i < types.n; i++) {
-        struct str id = json_string(types.v[i], l->a);
-        if (!declared(m, id, l->a))
-            return wopr_error_set(err, WOPR_E_PACK_LOAD,
-                                  "the module has a type that the manifest does not name");
-        l->wasm[i] = (struct wasm_type){.type_id = id.p,
-                                        .digest = l->module,
-                                        .time_ms = sandbox_limits(p->sandbox).time_ms_max};
-        l->types[i] = (struct node_type){.type_id = id.p, .fn = exec_wasm, .ctx = &l->wasm[i]};
-        l->types_nr++;
-    }
-    return arena_failed(l->a) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack") : 0;
+static int module_load(struct pack_loader *p, struct loaded *l, const struct pack_judged *j,
+                       struct wopr_error *err) {
+    struct str report = STR_NONE;
+    if (!p->sandbox)
+        return wopr_error_set(err, WOPR_E_PACK_RUNTIME, "this host executes no modules");
+    int rc = sandbox_keep(p->sandbox, j->entry, l->module, err);
+    if (rc == 0) rc = module_ask(p, l->module, l->a, &report, err);
+    if (rc == 0)
+        rc = pack_types_wasm(&j->manifest, report, l->module, sandbox_limits(p->sandbox), l->a,
+                             &l->types, err);
+    return rc;
 }
 
 static int judged_load(struct pack_loader *p, struct loaded *l, const struct sha256 *digest,
                        struct wopr_error *err) {
     const struct pack_expect expect = {.entry = true};
     struct pack_judged j = {0};
-    struct str report = STR_NONE;
     struct buf tarball;
     struct arena *a = arena_new(PACK_ARENA_MAX);
     buf_init(&tarball, PACK_TARBALL_BYTES_MAX);
@@ -261,12 +234,12 @@ static int judged_load(struct pack_loader *p, struct loaded *l, const struct sha
     if (rc == 0 && !p->rules) rc = manifest_rules_new(&p->rules, err);
     if (rc == 0) rc = store_pack_blob(p->store, digest, &tarball, err);
     if (rc == 0) rc = pack_judge(p->rules, buf_str(&tarball), &expect, a, &j, err);
-    if (rc == 0 && j.manifest.language != PACK_LANG_WASM)
+    if (rc == 0 && j.manifest.language == PACK_LANG_REMOTE)
+        rc = pack_types_remote(&j.manifest, l->a, &l->types, err);
+    else if (rc == 0 && j.manifest.language == PACK_LANG_WASM) rc = module_load(p, l, &j, err);
+    else if (rc == 0)
         rc = wopr_error_set(err, WOPR_E_PACK_RUNTIME,
-                            "this host executes packs of the language wasm");
-    if (rc == 0) rc = sandbox_keep(p->sandbox, j.entry, l->module, err);
-    if (rc == 0) rc = module_ask(p, l->module, l->a, &report, err);
-    if (rc == 0) rc = types_make(p, l, &j.manifest, report, err);
+                            "this host executes packs of the languages wasm and remote");
     buf_fini(&tarball);
     arena_free(a);
     return rc;
@@ -320,38 +293,60 @@ static struct loaded *loaded_get(struct pack_loader *p, const struct sha256 *dig
 
 /* --- for the engine --- */
 
-static int resolve(void *ctx, struct str tenant, struct str type_id, struct str definition,
-                   struct sha256 *pack, bool *found, struct wopr_error *err) {
-    struct pack_loader *p = ctx;
+/* It can be loaded, and the tenant may use what it needs. */
+static int usable(struct pack_loader *p, const struct sha256 *pack, struct str tenant,
+                  struct wopr_error *err) {
+    struct wopr_error why = {0};
+    const struct loaded *l = loaded_get(p, pack, &why);
+    if (!l) return wopr_error_set(err, why.code, "%s", why.message);
+    struct str server = l->types.server;
+    if (server.n == 0 || !p->remotes || remote_find(p->remotes, REMOTE_MCP, server, tenant))
+        return 0;
+    return wopr_error_set(err, WOPR_E_PACK_LOAD,
+                          "the nodes of the pack are tools of an MCP server that the operator has "
+                          "not named for this tenant (--mcp-servers); runtime.entry of the pack is "
+                          "its URL");
+}
+
+/* Which installed pack has the type; the pins of the definition must hold, if need be against what
+ * is installed by now.  p->mu is held. */
+static int offer_choose(struct pack_loader *p, struct str tenant, struct str type_id,
+                        struct str definition, struct arena *a, struct sha256 *pack, bool *found,
+                        struct wopr_error *err) {
     struct json_members m = {0};
-    struct type_index *x;
-    struct arena *a = arena_new(4u * 1024 * 1024);
-    *found = false;
-    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a pack");
+    struct type_index *x = NULL;
     struct str pins = json_get(definition, "packs");
-    int rc =
-        pins.n > 0 ? pack_pins_check(p->store, definition, tenant, PACK_LANGUAGES_HERE, a, err) : 0;
+    int rc = 0, tries = pins.n > 0 ? 2 : 1;
+    do {
+        rc = index_locked(p, tenant, rc == 0 ? INDEX_MS : 0, &x, err);
+        if (rc == 0) rc = pack_pins_hold(&x->installs, definition, PACK_LANGUAGES_HERE, a, err);
+    } while (rc != 0 && !wopr_err_passes(rc) && --tries > 0);
     if (rc == 0 && pins.n > 0) rc = json_members(pins, a, &m, err);
-    if (rc != 0) {
-        arena_free(a);
-        return rc;
-    }
-    pthread_mutex_lock(&p->mu);
-    rc = index_locked(p, tenant, &x, err);
     const struct offer *o = rc == 0 ? offer_find(x, type_id, &m, a) : NULL;
     if (o) *pack = o->pack;
     *found = o != NULL;
+    return rc;
+}
+
+static int resolve(void *ctx, struct str tenant, struct str type_id, struct str definition,
+                   struct sha256 *pack, bool *found, struct wopr_error *err) {
+    struct pack_loader *p = ctx;
+    struct arena *a = arena_new(4u * 1024 * 1024);
+    *found = false;
+    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a pack");
+    pthread_mutex_lock(&p->mu);
+    int rc = offer_choose(p, tenant, type_id, definition, a, pack, found, err);
     pthread_mutex_unlock(&p->mu);
     arena_free(a);
-    if (rc == 0 && *found && !loaded_get(p, pack, err)) rc = err ? err->code : WOPR_E_PACK_LOAD;
+    if (rc == 0 && *found) rc = usable(p, pack, tenant, err);
     return rc;
 }
 
 static const struct node_type *type(void *ctx, const struct sha256 *pack, struct str type_id,
                                     struct wopr_error *err) {
     struct loaded *l = loaded_get(ctx, pack, err);
-    for (size_t i = 0; l && i < l->types_nr; i++)
-        if (str_eqc(type_id, l->types[i].type_id)) return &l->types[i];
+    for (size_t i = 0; l && i < l->types.n; i++)
+        if (str_eqc(type_id, l->types.v[i].type_id)) return &l->types.v[i];
     if (l) wopr_error_set(err, WOPR_E_PACK_LOAD, "the pack of the run has no such type");
     return NULL;
 }

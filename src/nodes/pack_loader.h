@@ -16,9 +16,14 @@
 #include "engine/engine.h"
 
 struct pack_loader;
-/* store and sandbox are borrowed.  NO_MEMORY. */
-MUST_CHECK int pack_loader_new(struct store *store, struct sandbox *sandbox,
-                               struct pack_loader **out, struct wopr_error *err);
+struct pack_loader_config {
+    struct store *store;
+    struct sandbox *sandbox;       /* NULL: packs of modules are refused */
+    const struct remotes *remotes; /* NULL: whether there is a server for a pack is not looked at */
+};
+/* What cfg names is borrowed.  NO_MEMORY. */
+MUST_CHECK int pack_loader_new(const struct pack_loader_config *cfg, struct pack_loader **out,
+                               struct wopr_error *err);
 void pack_loader_free(struct pack_loader *p); /* takes NULL; after the engine, before the sandbox */
 /* Has the tenant (empty: all tenants) installed a pack with this type that can be loaded here? */
 bool pack_loader_has(struct pack_loader *p, struct str tenant, struct str type_id);
