@@ -256,7 +256,7 @@ int packs_install(struct cli *c, struct store *s, const void *args) {
     if (rc == 0) rc = fetch(c, s, in, &src);
     if (rc == 0 && src.tarball.n > PACK_TARBALL_BYTES_MAX)
         rc = cli_usage("wopr: the tarball has more than 10485760 bytes\n");
-    if (rc == 0) rc = packs_judge(c, src.tarball, false, &j);
+    if (rc == 0) rc = packs_judge(c, src.tarball, true, &j);
     if (rc != 0) return rc;
     const struct trust_claim claim = {src.tarball, str_c(in->integrity), src.signature};
     if (trust_judge(&policy, &j, &claim, &kid, &err) != 0) return cli_fail(&err);
@@ -264,5 +264,6 @@ int packs_install(struct cli *c, struct store *s, const void *args) {
     if (rc == 0) rc = types_check(c, s, &j);
     if (rc != 0) return rc;
     marks_show(c, &src);
+    packs_load_warn(c, &j);
     return install_write(c, s, in, &src, &j, &kid);
 }

@@ -13,16 +13,16 @@
 static bool packs_there(const struct engine *e) { return e->cfg.modules.resolve != NULL; }
 
 static int resolve(struct engine *e, struct str tenant, struct str type_id, struct str definition,
-                   struct sha256 *pack, bool *found, struct wopr_error *err) {
+                   bool anew, struct sha256 *pack, bool *found, struct wopr_error *err) {
     const struct engine_modules *m = &e->cfg.modules;
     *found = false;
-    return packs_there(e) ? m->resolve(m->ctx, tenant, type_id, definition, pack, found, err) : 0;
+    return packs_there(e) ? m->resolve(m->ctx, tenant, type_id, definition, anew, pack, found, err) : 0;
 }
 
-int module_type_known(struct engine *e, struct str tenant, struct str type_id,
-                      struct str definition, bool *known, struct wopr_error *err) {
+int module_type_known(struct engine *e, struct str tenant, struct str type_id, bool anew,
+                      bool *known, struct wopr_error *err) {
     struct sha256 pack;
-    return resolve(e, tenant, type_id, definition, &pack, known, err);
+    return resolve(e, tenant, type_id, STR_NONE, anew, &pack, known, err);
 }
 
 static bool seen_before(const struct workflow *wf, size_t at) {
@@ -36,7 +36,7 @@ static int module_add(struct step *st, const struct engine_cmd *cmd, struct str 
     struct sha256 pack;
     char hex[65];
     bool found;
-    int rc = resolve(st->engine, cmd->tenant, type_id, pins, &pack, &found, err);
+    int rc = resolve(st->engine, cmd->tenant, type_id, pins, false, &pack, &found, err);
     if (rc != 0 || !found) return rc;
     sha256_hex(&pack, hex);
     jw_key_str(&o->w, type_id);
@@ -56,22 +56,31 @@ static struct str pins_of(const struct workflow *wf, struct arena *a) {
     return jobj_end(&o, a);
 }
 
-int engine_packs_check(struct engine *e, struct str tenant, const struct workflow *wf,
-                       struct arena *a, struct wopr_error *err) {
+int engine_modules_check(const struct engine_modules *m, const struct node_registry *types,
+                         struct str tenant, const struct workflow *wf, struct arena *a,
+                         struct wopr_error *err) {
     char at[48];
+    bool anew = true; /* once for all */
     struct str pins = pins_of(wf, a);
     if (!pins.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up packs");
-    for (size_t i = 0; packs_there(e) && i < wf->nodes_nr; i++) {
+    for (size_t i = 0; i < wf->nodes_nr; i++) {
         struct sha256 pack;
         struct wopr_error why = {0};
         bool found;
-        if (node_registry_find(e->types, wf->nodes[i].type_id) || seen_before(wf, i)) continue;
-        int rc = resolve(e, tenant, wf->nodes[i].type_id, pins, &pack, &found, &why);
+        if (node_registry_find(types, wf->nodes[i].type_id) || seen_before(wf, i)) continue;
+        int rc =
+            m->resolve(m->ctx, tenant, wf->nodes[i].type_id, pins, anew, &pack, &found, &why);
+        anew = false;
         if (rc == 0) continue;
         (void)snprintf(at, sizeof at, "/nodes/%zu/typeId", i);
         return wopr_error_at(err, rc, why.pointer[0] ? why.pointer : at, "%s", why.message);
     }
     return 0;
+}
+
+int engine_packs_check(struct engine *e, struct str tenant, const struct workflow *wf,
+                       struct arena *a, struct wopr_error *err) {
+    return packs_there(e) ? engine_modules_check(&e->cfg.modules, e->types, tenant, wf, a, err) : 0;
 }
 
 int module_types_resolve(struct step *st, const struct engine_cmd *cmd, struct str *out,

@@ -311,14 +311,14 @@ static int usable(struct pack_loader *p, const struct sha256 *pack, struct str t
 /* Which installed pack has the type; the pins of the definition must hold, if need be against what
  * is installed by now.  p->mu is held. */
 static int offer_choose(struct pack_loader *p, struct str tenant, struct str type_id,
-                        struct str definition, struct arena *a, struct sha256 *pack, bool *found,
-                        struct wopr_error *err) {
+                        struct str definition, bool anew, struct arena *a, struct sha256 *pack,
+                        bool *found, struct wopr_error *err) {
     struct json_members m = {0};
     struct type_index *x = NULL;
     struct str pins = json_get(definition, "packs");
     int rc = 0, tries = pins.n > 0 ? 2 : 1;
     do {
-        rc = index_locked(p, tenant, rc == 0 ? INDEX_MS : 0, &x, err);
+        rc = index_locked(p, tenant, rc == 0 && !anew ? INDEX_MS : 0, &x, err);
         if (rc == 0) rc = pack_pins_hold(&x->installs, definition, PACK_LANGUAGES_HERE, a, err);
     } while (rc != 0 && !wopr_err_passes(rc) && --tries > 0);
     if (rc == 0 && pins.n > 0) rc = json_members(pins, a, &m, err);
@@ -329,13 +329,13 @@ static int offer_choose(struct pack_loader *p, struct str tenant, struct str typ
 }
 
 static int resolve(void *ctx, struct str tenant, struct str type_id, struct str definition,
-                   struct sha256 *pack, bool *found, struct wopr_error *err) {
+                   bool anew, struct sha256 *pack, bool *found, struct wopr_error *err) {
     struct pack_loader *p = ctx;
     struct arena *a = arena_new(4u * 1024 * 1024);
     *found = false;
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a pack");
     pthread_mutex_lock(&p->mu);
-    int rc = offer_choose(p, tenant, type_id, definition, a, pack, found, err);
+    int rc = offer_choose(p, tenant, type_id, definition, anew, a, pack, found, err);
     pthread_mutex_unlock(&p->mu);
     arena_free(a);
     if (rc == 0 && *found) rc = usable(p, pack, tenant, err);
@@ -355,7 +355,7 @@ bool pack_loader_has(struct pack_loader *p, struct str tenant, struct str type_i
     struct sha256 pack;
     struct wopr_error err = {0};
     bool found;
-    return resolve(p, tenant, type_id, STR_NONE, &pack, &found, &err) == 0 && found;
+    return resolve(p, tenant, type_id, STR_NONE, false, &pack, &found, &err) == 0 && found;
 }
 
 struct engine_modules pack_loader_modules(struct pack_loader *p) {

@@ -4,7 +4,7 @@
  *
  * An install is the approval of a pack for a tenant; one without a tenant is for all.  Without a
  * pin the highest installed version has a type.  What was looked up is remembered for half a
- * second, so a removal takes effect that soon; a pack that was loaded stays loaded.  Of a type that
+ * second, so a removal or an update takes effect that soon, and what is new at once; a pack that was loaded stays loaded.  Of a type that
  * a module has, its manifest must speak.
  *
  * Threads: any.  Loading a pack for the first time reads its tarball, and asks a worker of the
