@@ -497,6 +497,7 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     h->sources.journal = h->journal;
     h->sources.engine = h->engine;
     h->sources.egress = h->egress;
+    h->sources.sandbox = h->sandbox;
     h->sources.issuers = h->issuers_watch;
     h->sources.hooks = h->hooks;
     h->sources.audit = h->audit;

@@ -5,6 +5,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -65,6 +66,8 @@ static bool filter(void) {
 #endif
 
 const char *jail_enter(uint64_t address_max, unsigned cpu_s) {
+    /* The thread of the host that started this one lives as long as the host is to live. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return "the death of the host";
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "no_new_privs";
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return "dumpable";
     if (!limit(RLIMIT_CORE, 0)) return "core files";

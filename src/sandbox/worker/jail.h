@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* No new privileges, no core dumps, no new files, no more than address_max bytes of address space
+/* The end with the host that started it, no new privileges, no core dumps, no new files, no more than address_max bytes of address space
  * and cpu_s seconds of processor time.  NULL: done; else what was refused.  What the sanitizers
  * need is left to a build that has them: there neither the address space is limited nor are the
  * calls filtered. */
