@@ -16,6 +16,7 @@ enum { KEYS_MAX = 64, KEY_FILE_MAX = 4096, FETCH_TIMEOUT_MS = 120000, SPEC_MAX =
 struct source { /* where the bytes came from */
     struct str tarball, signature, origin;
     struct str deprecation, yank; /* raw; empty: none */
+    struct str keychain;          /* of another host's registry, as it answered; or empty */
 };
 
 /* --- from a registry --- */
@@ -121,6 +122,9 @@ static int remote_fetch(struct cli *c, const char *from, struct source *out) {
     rc = registry_get(c, at, name, rest, &a);
     if (rc != 0) return rc;
     if (a.status == 200) out->signature = a.body;
+    rc = registry_get(c, at, name, "/-/keychain", &a);
+    if (rc != 0) return rc;
+    if (a.status == 200) out->keychain = a.body;
     out->origin = base;
     out->deprecation = r->deprecation;
     out->yank = r->yank;
@@ -260,6 +264,10 @@ int packs_install(struct cli *c, struct store *s, const void *args) {
     if (rc != 0) return rc;
     const struct trust_claim claim = {src.tarball, str_c(in->integrity), src.signature};
     if (trust_judge(&policy, &j, &claim, &kid, &err) != 0) return cli_fail(&err);
+    bool given = src.signature.n > 0;
+    const struct packs_signed sig = {j.manifest.name, src.tarball, j.manifest.text,
+                                     given ? src.signature : j.signature, !given};
+    if (packs_revoked_check(c, s, &sig, src.keychain, &err) != 0) return cli_fail(&err);
     rc = engines_check(&j);
     if (rc == 0) rc = types_check(c, s, &j);
     if (rc != 0) return rc;

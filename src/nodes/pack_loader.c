@@ -38,7 +38,7 @@ struct loaded { /* a pack, by its digest; kept until the end */
 };
 struct pack_loader {
     struct store *store;
-    struct sandbox *sandbox; /* NULL: no modules */
+    struct sandbox *sandbox;       /* NULL: no modules */
     const struct remotes *remotes; /* NULL: whether there is a server for a pack is not looked at */
     struct manifest_rules *rules;
     pthread_mutex_t mu;   /* of the maps */
@@ -233,6 +233,10 @@ static int judged_load(struct pack_loader *p, struct loaded *l, const struct sha
     int rc = a ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
     if (rc == 0 && !p->rules) rc = manifest_rules_new(&p->rules, err);
     if (rc == 0) rc = store_pack_blob(p->store, digest, &tarball, err);
+    if (rc == WOPR_E_CORRUPT || rc == WOPR_E_NOT_FOUND)
+        rc = wopr_error_set(err, WOPR_E_PACK_INTEGRITY,
+                            "the bytes of the installed pack are damaged in the database; remove "
+                            "it and install it again");
     if (rc == 0) rc = pack_judge(p->rules, buf_str(&tarball), &expect, a, &j, err);
     if (rc == 0 && j.manifest.language == PACK_LANG_REMOTE)
         rc = pack_types_remote(&j.manifest, l->a, &l->types, err);
@@ -263,7 +267,8 @@ static struct loaded *loaded_make(struct pack_loader *p, const struct sha256 *di
     l->rc = l->a ? judged_load(p, l, digest, why) : WOPR_E_NO_MEMORY;
     if (l->rc != 0) snprintf(l->why, sizeof l->why, "%s", why->message);
     pthread_mutex_lock(&p->mu);
-    bool kept = !wopr_err_passes(l->rc) && map_put(p->loaded, str_c(l->hex), l, NULL) == 0;
+    bool stays = !wopr_err_passes(l->rc) && l->rc != WOPR_E_PACK_INTEGRITY; /* may be mended */
+    bool kept = stays && map_put(p->loaded, str_c(l->hex), l, NULL) == 0;
     pthread_mutex_unlock(&p->mu);
     if (kept) return l;
     if (l->rc == 0) wopr_error_set(why, WOPR_E_NO_MEMORY, "no memory for a pack");
