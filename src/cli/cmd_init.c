@@ -40,7 +40,6 @@ static int list_print(struct cli *c) {
         struct str says = json_string(json_get(embed_text(f), "description"), c->arena);
         printf("%-18.*s " STR_FMT "\n", STR_ARG(name), STR_ARG(says));
     }
-    puts("pack               A folder to make a pack of: a node type in C for WebAssembly.");
     return 0;
 }
 

@@ -7,7 +7,6 @@
 #include "cli/packs.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 
 #define FOLDER_OF    "examples/packs/hello/"
 #define NAME_DEFAULT STR("vendor.example.hello")
@@ -60,7 +59,7 @@ int init_pack(struct cli *c, const char *folder, bool force) {
     if (rc != 0) return cli_fail(&err);
     if (!folder) folder = arena_cstr(c->arena, last_word(name));
     if (!folder) return 1;
-    if (mkdir(folder, FOLDER_MODE) != 0 && errno != EEXIST) {
+    if (fs_make_folder(folder, FOLDER_MODE) != 0 && errno != EEXIST) {
         fprintf(stderr, "wopr: %s: %s\n", folder, strerror(errno));
         return 1;
     }

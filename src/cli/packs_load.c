@@ -1,10 +1,9 @@
 /*
- * packs_load.c: can a pack be loaded?  Asked where it is installed and where a definition is put, so
- * that it is not told by the first run alone (PACK-64, WASM-2).
+ * packs_load.c: can a pack be loaded?  Asked where it is installed and where a definition is put,
+ * so that it is not told by the first run alone (PACK-64, WASM-2).
  */
 #include "cli/packs.h"
 #include "nodes/pack_loader.h"
-#include "nodes/pack_types.h"
 
 /* One worker, started by the first question. */
 static int box_open(struct cli *c, struct sandbox **out, struct wopr_error *err) {
@@ -15,34 +14,13 @@ static int box_open(struct cli *c, struct sandbox **out, struct wopr_error *err)
     return sandbox_new(&sc, out, err);
 }
 
-static int module_try(struct cli *c, struct sandbox *box, const struct pack_judged *j,
-                      struct wopr_error *err) {
-    char digest[SANDBOX_DIGEST + 1];
-    struct pack_types_made types = {0};
-    struct buf report;
-    buf_init(&report, CLI_OUT_BYTES_MAX);
-    int rc = sandbox_keep(box, j->entry, digest, err);
-    const struct sandbox_request r = {.module = str_c(digest), .message = STR("{}")};
-    if (rc == 0) rc = sandbox_ask(box, &r, &report, err);
-    if (rc == 0)
-        rc = pack_types_wasm(&j->manifest, buf_str(&report), digest, sandbox_limits(box), c->arena,
-                             &types, err);
-    buf_fini(&report);
-    return rc;
-}
-
 void packs_load_warn(struct cli *c, const struct pack_judged *j) {
     struct wopr_error err = {0};
-    struct pack_types_made types = {0};
     struct sandbox *box = NULL;
-    int rc = 0;
-    if (j->manifest.language == PACK_LANG_REMOTE && j->manifest.nodes.n > 0)
-        rc = pack_types_remote(&j->manifest, c->arena, &types, &err);
-    if (j->manifest.language == PACK_LANG_WASM && j->manifest.nodes.n > 0) {
-        rc = box_open(c, &box, &err);
-        if (rc == 0) rc = module_try(c, box, j, &err);
-        sandbox_free(box);
-    }
+    if (j->manifest.nodes.n == 0) return; /* agents: the host interprets them */
+    int rc = box_open(c, &box, &err);
+    if (rc == 0) rc = pack_loader_try(box, j, c->arena, &err);
+    sandbox_free(box);
     if (rc != 0)
         fprintf(stderr, "wopr: warning: no run can use this pack: " STR_FMT "\n",
                 STR_ARG(cli_text(c, str_c(err.message))));

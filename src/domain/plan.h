@@ -48,7 +48,7 @@ struct run_row_new {                            /* PLAN_CREATE; see struct run_m
     struct sha256 workflow_hash;
     struct str holder; /* lease holder taking the run at once */
     int64_t lease_until_ms;
-    bool dedup_enforce;                       /* X-Dedup: enforce (RUN-7) */
+    bool dedup_enforce;    /* X-Dedup: enforce (RUN-7) */
     bool callback_answers; /* who asked for the run may answer its questions (RUN-12) */
     struct str parent_run_id, parent_node_id; /* empty = none */
     int32_t child_depth;                      /* parent's + 1, 0 = not a child (WF-48) */

@@ -16,7 +16,8 @@ static int resolve(struct engine *e, struct str tenant, struct str type_id, stru
                    bool anew, struct sha256 *pack, bool *found, struct wopr_error *err) {
     const struct engine_modules *m = &e->cfg.modules;
     *found = false;
-    return packs_there(e) ? m->resolve(m->ctx, tenant, type_id, definition, anew, pack, found, err) : 0;
+    return packs_there(e) ? m->resolve(m->ctx, tenant, type_id, definition, anew, pack, found, err)
+                          : 0;
 }
 
 int module_type_known(struct engine *e, struct str tenant, struct str type_id, bool anew,
@@ -68,8 +69,7 @@ int engine_modules_check(const struct engine_modules *m, const struct node_regis
         struct wopr_error why = {0};
         bool found;
         if (node_registry_find(types, wf->nodes[i].type_id) || seen_before(wf, i)) continue;
-        int rc =
-            m->resolve(m->ctx, tenant, wf->nodes[i].type_id, pins, anew, &pack, &found, &why);
+        int rc = m->resolve(m->ctx, tenant, wf->nodes[i].type_id, pins, anew, &pack, &found, &why);
         anew = false;
         if (rc == 0) continue;
         (void)snprintf(at, sizeof at, "/nodes/%zu/typeId", i);

@@ -21,9 +21,9 @@ static bool lacks(struct step *st, const struct node_secret *n, const char *code
     jw_kraw(&o.w, "requirement", n->raw);
     if (code == UNAVAILABLE) jw_kstrz(&o.w, "capability", "secrets");
     *f = (struct failure){.code = str_c(code),
-                          .message = arena_printf(st->scratch, "the node requires the secret \"" STR_FMT
-                                                               "\" (%s), %s",
-                                                  STR_ARG(n->id), credential_kind_name(n->kind), why),
+                          .message = arena_printf(
+                              st->scratch, "the node requires the secret \"" STR_FMT "\" (%s), %s",
+                              STR_ARG(n->id), credential_kind_name(n->kind), why),
                           .details = jobj_end(&o, st->scratch)};
     if (!f->message.p || !f->details.p)
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to refuse a node");

@@ -1,5 +1,6 @@
 /*
- * verify_packs.c: what is stored of packs against its digests (PACK-26; P1 and P4 of store/packs.h).
+ * verify_packs.c: what is stored of packs against its digests (PACK-26; P1 and P4 of
+ * store/packs.h).
  */
 #include "host/verify_int.h"
 #include "packs/judge.h"

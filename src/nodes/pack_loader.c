@@ -198,28 +198,41 @@ static const struct offer *offer_find(const struct type_index *x, struct str typ
 
 /* --- loading --- */
 
-static int module_ask(struct pack_loader *p, const char *module, struct arena *a, struct str *out,
+static int module_ask(struct sandbox *sandbox, const char *module, struct arena *a, struct str *out,
                       struct wopr_error *err) {
     const struct sandbox_request r = {.module = str_c(module), .message = STR("{}")};
     struct buf report;
     buf_init(&report, 1024u * 1024);
-    int rc = sandbox_ask(p->sandbox, &r, &report, err);
+    int rc = sandbox_ask(sandbox, &r, &report, err);
     if (rc == 0) *out = arena_str(a, buf_str(&report));
     if (rc == 0 && !out->p) rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
     buf_fini(&report);
     return rc;
 }
 
-static int module_load(struct pack_loader *p, struct loaded *l, const struct pack_judged *j,
-                       struct wopr_error *err) {
+/* module: its digest, once it is kept. */
+static int types_make(struct sandbox *sandbox, const struct pack_judged *j,
+                      char module[SANDBOX_DIGEST + 1], struct arena *a, struct pack_types_made *out,
+                      struct wopr_error *err) {
     struct str report = STR_NONE;
-    if (!p->sandbox)
-        return wopr_error_set(err, WOPR_E_PACK_RUNTIME, "this host executes no modules");
-    int rc = sandbox_keep(p->sandbox, j->entry, l->module, err);
-    if (rc == 0) rc = module_ask(p, l->module, l->a, &report, err);
+    if (j->manifest.language == PACK_LANG_REMOTE)
+        return pack_types_remote(&j->manifest, a, out, err);
+    if (j->manifest.language != PACK_LANG_WASM || !sandbox)
+        return wopr_error_set(err, WOPR_E_PACK_RUNTIME,
+                              "this host does not execute the language of the pack");
+    int rc = sandbox_keep(sandbox, j->entry, module, err);
+    if (rc == 0) rc = module_ask(sandbox, module, a, &report, err);
     if (rc == 0)
-        rc = pack_types_wasm(&j->manifest, report, l->module, sandbox_limits(p->sandbox), l->a,
-                             &l->types, err);
+        rc = pack_types_wasm(&j->manifest, report, module, sandbox_limits(sandbox), a, out, err);
+    return rc;
+}
+
+int pack_loader_try(struct sandbox *sandbox, const struct pack_judged *j, struct arena *a,
+                    struct wopr_error *err) {
+    struct pack_types_made made = {0};
+    char module[SANDBOX_DIGEST + 1] = "";
+    int rc = types_make(sandbox, j, module, a, &made, err);
+    if (module[0]) sandbox_drop(sandbox, module);
     return rc;
 }
 
@@ -238,12 +251,7 @@ static int judged_load(struct pack_loader *p, struct loaded *l, const struct sha
                             "the bytes of the installed pack are damaged in the database; remove "
                             "it and install it again");
     if (rc == 0) rc = pack_judge(p->rules, buf_str(&tarball), &expect, a, &j, err);
-    if (rc == 0 && j.manifest.language == PACK_LANG_REMOTE)
-        rc = pack_types_remote(&j.manifest, l->a, &l->types, err);
-    else if (rc == 0 && j.manifest.language == PACK_LANG_WASM) rc = module_load(p, l, &j, err);
-    else if (rc == 0)
-        rc = wopr_error_set(err, WOPR_E_PACK_RUNTIME,
-                            "this host executes packs of the languages wasm and remote");
+    if (rc == 0) rc = types_make(p->sandbox, &j, l->module, l->a, &l->types, err);
     buf_fini(&tarball);
     arena_free(a);
     return rc;

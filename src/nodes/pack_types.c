@@ -131,10 +131,10 @@ static int tool_read(struct str node, struct str server, struct arena *a, struct
     struct str id = json_string(json_get(node, "typeId"), a);
     struct str name = json_string(json_get(json_get(node, "mcp"), "toolName"), a);
     if (!id.p) return no_memory(err);
-    *tool = (struct remote_tool){
-        .server = server,
-        .tool = name.n > 0 ? name : last_word(id),
-        .repeatable = str_eqc(json_string(json_get(node, "role"), a), "pure")};
+    *tool =
+        (struct remote_tool){.server = server,
+                             .tool = name.n > 0 ? name : last_word(id),
+                             .repeatable = str_eqc(json_string(json_get(node, "role"), a), "pure")};
     *t = (struct node_type){.type_id = id.p, .fn = exec_remote_tool, .ctx = tool};
     return secrets_read(node, a, t, err);
 }

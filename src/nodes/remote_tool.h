@@ -7,7 +7,7 @@
 
 #include "nodes/nodes.h"
 
-struct remote_tool {  /* ctx of the type; texts live as long as it */
+struct remote_tool {   /* ctx of the type; texts live as long as it */
     struct str server; /* URL, as the manifest has it */
     struct str tool;
     bool repeatable; /* role pure: it may be called again when nobody knows whether it was */

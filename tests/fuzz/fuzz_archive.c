@@ -1,7 +1,7 @@
 /*
- * fuzz_archive.c: tarballs out of any bytes (PACK-20 to PACK-23, PACK-54): one of any bytes, compressed
- * here (first byte odd) or there, is read or refused with a code of the table, and what is read has
- * clean names.
+ * fuzz_archive.c: tarballs out of any bytes (PACK-20 to PACK-23, PACK-54): one of any bytes,
+ * compressed here (first byte odd) or there, is read or refused with a code of the table, and what
+ * is read has clean names.
  */
 #include "codec/gzip.h"
 #include "packs/archive.h"

@@ -1,7 +1,8 @@
 /*
  * fuzz_manifest.c: a manifest of any bytes is read or refused with a code of the table, and what is
- * read has a good name, version, range and clean references, and the types that it names (PACK-10 to
- * PACK-18); what its nodes require and what tools they are is read or refused, too (PACK-13, WASM-13).
+ * read has a good name, version, range and clean references, and the types that it names (PACK-10
+ * to PACK-18); what its nodes require and what tools they are is read or refused, too (PACK-13,
+ * WASM-13).
  */
 #include "nodes/pack_types.h"
 #include "packs/semver.h"

@@ -1,6 +1,6 @@
 /*
- * fuzz_range.c: a range of any bytes has a version or not, the same twice, "*" has every release, and
- * an exact version is a range that has itself (PACK-2, PACK-5).
+ * fuzz_range.c: a range of any bytes has a version or not, the same twice, "*" has every release,
+ * and an exact version is a range that has itself (PACK-2, PACK-5).
  */
 #include "packs/semver.h"
 

@@ -1,6 +1,6 @@
 /*
  * fuzz_worker.c: what a worker says (B4; WASM-11, WASM-15), as one sends it that was taken over.
- *  - any bytes on its socket, then its end: a report, which is an object with an outcome, or a code;
+ *  - any bytes on its socket, then its end: a report, an object with an outcome, or a code;
  *  - a report of any form gives its node an end: outputs, an error with a code, a question, or one
  *    more execution, which is asked for once; and only effects that a module may have.
  * First byte odd: the rest is a frame's text, with a head that fits; else the bytes as they come.

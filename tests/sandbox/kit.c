@@ -219,9 +219,9 @@ static u64 floods(const char *p, u32 n) {
 /* Writes that a run takes and does not take; what each was told. */
 static u64 judged(const char *p, u32 n) {
     static const char *const WRITES[][2] = {
-        {"sum", "\"x\""},     {"sum", "2"},     {"typed", "{\"n\":\"no\"}"}, {"typed", "{\"n\":1}"},
-        {"lines", "7"},       {"lines", "\"a\""}, {"_approvalVotes:x", "{}"},  {"v", "1"},
-        {"free", "[true]"},   {"", "1"}};
+        {"sum", "\"x\""},   {"sum", "2"},       {"typed", "{\"n\":\"no\"}"}, {"typed", "{\"n\":1}"},
+        {"lines", "7"},     {"lines", "\"a\""}, {"_approvalVotes:x", "{}"},  {"v", "1"},
+        {"free", "[true]"}, {"", "1"}};
     (void)p, (void)n;
     begin();
     puts_("[");

@@ -10,7 +10,7 @@
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
-#define EXPORT(name) __attribute__((export_name(name)))
+#define EXPORT(name)  __attribute__((export_name(name)))
 #define TEXT(literal) text(literal, sizeof(literal) - 1)
 
 static u64 text(const char *p, u32 n) { return (u64)(u32)p | (u64)n << 32; }

@@ -15,8 +15,10 @@ static const struct {
     const char *id;
     enum credential_kind kind;
     const char *provider, *scope;
-} NEEDS[] = {{"key", CREDENTIAL_API_KEY, "", "tenant"},   {"key", CREDENTIAL_CUSTOM, "", "user"},
-             {"key", CREDENTIAL_CUSTOM, "", "run"},       {"m", CREDENTIAL_AI_PROVIDER, "none", "tenant"},
+} NEEDS[] = {{"key", CREDENTIAL_API_KEY, "", "tenant"},
+             {"key", CREDENTIAL_CUSTOM, "", "user"},
+             {"key", CREDENTIAL_CUSTOM, "", "run"},
+             {"m", CREDENTIAL_AI_PROVIDER, "none", "tenant"},
              {"m", CREDENTIAL_AI_PROVIDER, "house", "tenant"},
              {"m", CREDENTIAL_AI_PROVIDER, "open", "tenant"}};
 enum { NEEDS_NR = sizeof NEEDS / sizeof *NEEDS };
@@ -118,9 +120,11 @@ Test(requirement, a_replay_does_as_its_source_did) { /* FORK-14, EVT-24 */
     fork_replays_equal(refused, 0, RUN_FAILED);
     struct str again = fork_run(refused, FORK_BRANCH, 0);
     cr_expect_eq(world_wait_final(again), RUN_COMPLETED, "a branch looks anew");
-    const struct credential_id id = {
-        .tenant = STR("t1"), .test_mode = true, .name = STR("key"), .issuer = STR(""),
-        .subject = STR("")};
+    const struct credential_id id = {.tenant = STR("t1"),
+                                     .test_mode = true,
+                                     .name = STR("key"),
+                                     .issuer = STR(""),
+                                     .subject = STR("")};
     cr_assert_eq(store_credential_delete(W.store, &id, NULL), 0);
     fork_replays_equal(had, 0, RUN_COMPLETED);
 }
