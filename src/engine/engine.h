@@ -33,9 +33,10 @@ struct engine_memory {                       /* long-term memory of nodes (MEM-2
 struct engine_modules {
     void *ctx;
     /* Which tarball a new run of the tenant executes the type with.  definition: whose pins must
-     * hold, and choose; or empty.  VALIDATION, PACK_INTEGRITY, PACK_LOAD, PACK_RUNTIME. */
+     * hold, and choose; or empty.  anew: by what is installed at this moment, not a moment ago.
+     * VALIDATION, PACK_INTEGRITY, PACK_LOAD, PACK_RUNTIME. */
     int (*resolve)(void *ctx, struct str tenant, struct str type_id, struct str definition,
-                   struct sha256 *pack, bool *found, struct wopr_error *err);
+                   bool anew, struct sha256 *pack, bool *found, struct wopr_error *err);
     /* The type as this tarball has it; lives as long as ctx.  NULL: err says why. */
     const struct node_type *(*type)(void *ctx, const struct sha256 *pack, struct str type_id,
                                     struct wopr_error *err);
@@ -115,6 +116,17 @@ MUST_CHECK int engine_workflow(struct engine *e, struct str tenant, bool test_mo
 /* The same on a thread that others wait for: WOPR_E_TOO_BIG when it would have to be compiled. */
 MUST_CHECK int engine_workflow_here(struct engine *e, struct str tenant, bool test_mode,
                                     struct str workflow_id, struct workflow **out,
+                                    struct wopr_error *err);
+
+/* Can each type that a pack of the tenant has be loaded, and do the pins of the definition hold
+ * (PACK-64)?  Loads what was not loaded yet, so it may take a while: not for a thread that others
+ * wait for.  err says where.  What struct engine_modules says, or a code that passes. */
+MUST_CHECK int engine_packs_check(struct engine *e, struct str tenant, const struct workflow *wf,
+                                  struct arena *a, struct wopr_error *err);
+/* The same without an engine. */
+MUST_CHECK int engine_modules_check(const struct engine_modules *m,
+                                    const struct node_registry *types, struct str tenant,
+                                    const struct workflow *wf, struct arena *a,
                                     struct wopr_error *err);
 
 enum engine_op {

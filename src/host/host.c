@@ -358,15 +358,15 @@ static int build_otel(struct host *h, struct wopr_error *err) {
     return otel_wanted(&oc) ? otel_new(h->journal, &oc, &h->otel, err) : 0;
 }
 
-/* Without a program to execute modules there are no packs: only wopr itself can be one. */
-static int build_sandbox(struct host *h, struct wopr_error *err) {
+/* Without a program to execute modules there are none: only wopr itself can be one. */
+static int build_packs(struct host *h, struct wopr_error *err) {
     const struct sandbox_config sc = {.program = h->cfg.host_wasm_program,
                                       .workers = (unsigned)h->cfg.host_wasm_workers,
                                       .memory_max = (uint64_t)h->cfg.host_wasm_memory_max,
                                       .time_ms_max = (int)h->cfg.host_wasm_time_ms};
-    if (!h->cfg.host_wasm_program[0]) return 0;
-    int rc = sandbox_new(&sc, &h->sandbox, err);
-    return rc == 0 ? pack_loader_new(h->store, h->sandbox, &h->packs, err) : rc;
+    int rc = h->cfg.host_wasm_program[0] ? sandbox_new(&sc, &h->sandbox, err) : 0;
+    const struct pack_loader_config pc = {h->store, h->sandbox, &h->remotes};
+    return rc == 0 ? pack_loader_new(&pc, &h->packs, err) : rc;
 }
 
 static int build_engine(struct host *h, struct wopr_error *err) {
@@ -476,7 +476,7 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .audit_s = h->cfg.host_audit_s,
         .traces = h->trace.on,
         .conversations = h->cfg.host_conversations,
-        .wasm = h->packs ? sandbox_limits(h->sandbox) : (struct sandbox_limits){0},
+        .wasm = h->sandbox ? sandbox_limits(h->sandbox) : (struct sandbox_limits){0},
         .memory = node_registry_find(h->types, STR("vendor.wopr.recall")) != NULL,
         .memory_entry_max = h->cfg.memory_entry_bytes_max,
         .issuers = h->issuers,
@@ -495,6 +495,7 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     h->sources.journal = h->journal;
     h->sources.engine = h->engine;
     h->sources.egress = h->egress;
+    h->sources.sandbox = h->sandbox;
     h->sources.issuers = h->issuers_watch;
     h->sources.hooks = h->hooks;
     h->sources.audit = h->audit;
@@ -545,7 +546,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = build_egress(h, err);
     if (rc == 0) rc = build_issuers(h, err);
     if (rc == 0) rc = build_remotes(h, err);
-    if (rc == 0) rc = build_sandbox(h, err);
+    if (rc == 0) rc = build_packs(h, err);
     if (rc == 0) rc = load_seeds(h, err); /* which fixtures are true depends on both */
     if (rc == 0) rc = pack_agents_new(h->store, &h->pack_agents, err);
     if (rc == 0) rc = build_engine(h, err);
