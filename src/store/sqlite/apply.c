@@ -34,18 +34,20 @@ static bool plan_ends_run(const struct plan *p) {
     return p->has_update && (int)p->update.status >= STORE_FINAL_STATUS;
 }
 
-static int fork_sane(const struct plan *p) {
-    bool ok = p->events_nr == 0 && p->has_update && p->base_seq == p->create->fork->link.from_seq &&
-              !plan_ends_run(p);
-    return ok ? 0 : WOPR_E_INTERNAL;
+static bool fork_sane(const struct plan *p) {
+    return p->has_update && p->base_seq == p->create->fork->link.from_seq;
 }
 
 /* A plan that breaks the log's rules is our mistake; it is refused before anything is written. */
 static int plan_sane(const struct plan *p) {
     if (p->what == PLAN_SIDE)
-        return p->events_nr == 0 && (p->has_idem || p->audits_nr > 0) ? 0 : WOPR_E_INTERNAL;
-    if (p->what == PLAN_CREATE && p->create && p->create->fork) return fork_sane(p);
-    if (p->what == PLAN_CREATE && (!p->create || p->base_seq != 0)) return WOPR_E_INTERNAL;
+        return p->events_nr == 0 && (p->has_idem || p->audits_nr > 0 || p->session)
+                   ? 0
+                   : WOPR_E_INTERNAL;
+    bool forks = p->what == PLAN_CREATE && p->create && p->create->fork;
+    if (forks && !fork_sane(p)) return WOPR_E_INTERNAL;
+    if (p->what == PLAN_CREATE && !forks && (!p->create || p->base_seq != 0))
+        return WOPR_E_INTERNAL;
     bool ends = false; /* EVT-7: only the last event is terminal, with a final status */
     for (size_t i = 0; i < p->events_nr; i++) {
         const struct event *e = &p->events[i];
@@ -181,7 +183,7 @@ static int run_insert(struct batch *b, struct plan *p, int *refusal) {
     bind_int_opt(&q, holder_no, 0);
     bind_int(&q, p->epoch);
     bind_int(&q, p->base_seq + (int64_t)p->events_nr);
-    bind_int(&q, n->fork ? n->fork->bytes : plan_log_bytes(p));
+    bind_int(&q, (n->fork ? n->fork->bytes : 0) + plan_log_bytes(p));
     bind_update(&q, p);
     int src = q.rc == SQLITE_OK ? sqlite3_step(q.st) : q.rc;
     query_end(&q);
@@ -239,11 +241,13 @@ static int tags_put(struct batch *b, const struct plan *p) {
 static int fork_create(struct batch *b, struct plan *p, int *refusal) {
     const struct plan_fork *f = p->create->fork;
     int rc = fork_admit(b->c, p, refusal, b->err);
-    if (rc == 0 && *refusal == 0) rc = usage_room(&b->usages, b->c, p, f->bytes, refusal, b->err);
+    const int64_t bytes = f->bytes + plan_log_bytes(p); /* its own events, if the plan has any */
+    if (rc == 0 && *refusal == 0) rc = usage_room(&b->usages, b->c, p, bytes, refusal, b->err);
     if (rc == 0 && *refusal == 0) rc = run_insert(b, p, refusal);
     if (rc != 0 || *refusal != 0) return rc;
     rc = origin_insert(b, p);
-    if (rc == 0) rc = usage_add(&b->usages, p->create->meta.tenant, 1, 1, f->bytes, b->err);
+    if (rc == 0)
+        rc = usage_add(&b->usages, p->create->meta.tenant, 1, !plan_ends_run(p), bytes, b->err);
     if (rc == 0) rc = fork_fill(b->c, p, b->err);
     return rc == 0 ? tags_put(b, p) : rc;
 }
@@ -323,6 +327,8 @@ static int plan_write(struct batch *b, struct plan *p, int *refusal) {
         if (rc == 1 || *refusal != 0) return 0;
         if (rc < 0) return rc;
     }
+    rc = session_guard(b->c, p, refusal, b->err); /* the one other look that may refuse */
+    if (rc != 0 || *refusal != 0) return rc;
     if (p->what == PLAN_CREATE && p->create->fork) {
         rc = fork_create(b, p, refusal);
     } else if (p->what == PLAN_CREATE) {
