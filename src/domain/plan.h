@@ -225,9 +225,9 @@ struct plan_audit {
 };
 
 /* What one append adds to the log of a session (WR-55, WR-67), with the run that shows it or alone
- * (PLAN_SIDE).  Texts live in the plan's arena.  The plan is refused, with nothing written, when the
- * session has moved on since it was read (STALE), is there already (EXISTS, with create) or is gone
- * (NOT_FOUND), and CORRUPT when it has events that no record attests (WR-71). */
+ * (PLAN_SIDE).  Texts live in the plan's arena.  The plan is refused, with nothing written, when
+ * the session has moved on since it was read (STALE), is there already (EXISTS, with create) or is
+ * gone (NOT_FOUND), and CORRUPT when it has events that no record attests (WR-71). */
 struct plan_session_event {
     struct str event_id, kind, run_id, node_id, dedupe_key; /* copies of what bytes say */
     struct str bytes;                                       /* canonical JSON, without line feed */
