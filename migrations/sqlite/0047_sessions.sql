@@ -99,16 +99,18 @@ CREATE TABLE wr_node (
 CREATE TABLE wr_resume (
     tenant        TEXT NOT NULL,
     test_mode     INTEGER NOT NULL,
+    commit_no     INTEGER NOT NULL, -- of the session
     session_no    INTEGER NOT NULL,
     wr_run_id     TEXT NOT NULL,
+    session_id    TEXT NOT NULL,
     node_id       TEXT NOT NULL, -- the preferred tip
     workflow_hash TEXT NOT NULL,
     head_sha      TEXT,
     branch        TEXT,
-    workflow_text TEXT NOT NULL, -- words of its id and name
-    filter        BLOB NOT NULL, -- which words the notes may have
-    PRIMARY KEY (tenant, test_mode, session_no, wr_run_id)
-) STRICT; -- with rowids
+    workflow_text TEXT NOT NULL, -- words of its id and name, a few
+    filter        BLOB NOT NULL CHECK (length(filter) = 256), -- which words the notes may have
+    PRIMARY KEY (tenant, test_mode, commit_no, session_no, wr_run_id)
+) STRICT, WITHOUT ROWID; -- all of a row is short: a search reads them in order
 CREATE TABLE wr_resume_text (
     session_no INTEGER NOT NULL,
     wr_run_id  TEXT NOT NULL,

@@ -5,13 +5,10 @@
  */
 #include "rail/session.h"
 
-#include "rail/graph.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 
-static const char *const HEALTHS[] = {"healthy", "corrupt_tail", "corrupt_head",
-                                      "unknown_version"};
+static const char *const HEALTHS[] = {"healthy", "corrupt_tail", "corrupt_head", "unknown_version"};
 static const char *const REASONS[] = {"",
                                       "digest_mismatch",
                                       "non_contiguous_indices",
@@ -25,11 +22,11 @@ struct judge {
     const struct session_log *log;
     struct arena *a;
     struct rail_session *out;
-    struct rail_graph *graph;
-    size_t record;  /* next to be judged */
-    size_t event;   /* row of the next event */
-    int64_t next;   /* its index */
-    int rc;         /* memory */
+    size_t record; /* next to be judged */
+    size_t event;  /* row of the next event */
+    int64_t next;  /* its index */
+    bool refold;   /* the truth holds events beyond the prefix */
+    int rc;        /* memory */
 };
 
 /* Ends the judgement; false, so that a caller can return it. */
@@ -53,8 +50,7 @@ static bool read_failed(struct judge *j, const struct wr_fault *f, const char *w
         j->rc = WOPR_E_NO_MEMORY;
         return false;
     }
-    return spoil(j,
-                 f->code == WR_SCHEMA_UNKNOWN_VERSION ? RAIL_UNKNOWN_SCHEMA : RAIL_SCHEMA_FAILED,
+    return spoil(j, f->code == WR_SCHEMA_UNKNOWN_VERSION ? RAIL_UNKNOWN_SCHEMA : RAIL_SCHEMA_FAILED,
                  "%s %lld: %.100s", what, (long long)at, f->e.message);
 }
 
@@ -124,7 +120,8 @@ static bool event_judge(struct judge *j, size_t row) {
     const struct session_event_row *r = &j->log->events.v[row];
     struct wr_event *e = &j->out->events[row];
     struct wr_fault f;
-    if (wr_event_read(r->event.bytes, j->a, e, &f) != 0) return read_failed(j, &f, "event", r->index);
+    if (wr_event_read(r->event.bytes, j->a, e, &f) != 0)
+        return read_failed(j, &f, "event", r->index);
     if (e->index != r->index)
         return spoil(j, RAIL_NON_CONTIGUOUS, "event %lld says that it is another one",
                      (long long)r->index);
@@ -134,9 +131,22 @@ static bool event_judge(struct judge *j, size_t row) {
     if (!columns_of_event(&r->event, e))
         return spoil(j, RAIL_SCHEMA_FAILED, "the columns of event %lld differ from its bytes",
                      (long long)r->index);
-    const char *what = rail_graph_take(j->graph, e, &j->rc);
-    if (what) return spoil(j, RAIL_NON_CONTIGUOUS, "event %lld: %s", (long long)r->index, what);
-    return j->rc == 0;
+    return true;
+}
+
+/* Do the events of the group fit those before them (WR-57)?  The fold that fails is made again. */
+static bool events_fit(struct judge *j, size_t n) {
+    struct wr_fault f;
+    for (size_t i = 0; i < n; i++) {
+        const struct wr_event *e = &j->out->events[j->event + i];
+        if (wr_session_add(j->out->truth, e, &f) == 0) continue;
+        if (f.e.code == WOPR_E_NO_MEMORY) j->rc = WOPR_E_NO_MEMORY;
+        j->refold = true;
+        return j->rc == 0 ? spoil(j, RAIL_NON_CONTIGUOUS, "event %lld: %.120s", (long long)e->index,
+                                  f.e.message)
+                          : false;
+    }
+    return true;
 }
 
 /* --- a group --- */
@@ -179,7 +189,7 @@ static bool group_judge(struct judge *j) {
         if (!record_judge(j, j->record + 1 + pins, &seg[1 + pins])) return false;
         pins++;
     }
-    if (!pins_judge(j, seg, pins)) return false;
+    if (!pins_judge(j, seg, pins) || !events_fit(j, n)) return false;
     j->event += n;
     j->next = seg->last_index + 1;
     j->record += 1 + pins;
@@ -188,24 +198,44 @@ static bool group_judge(struct judge *j) {
     return true;
 }
 
-int rail_session_judge(const struct session_log *log, struct arena *a, struct rail_session *out,
-                       struct wr_fault *f) {
-    struct judge j = {.log = log, .a = a, .out = out, .graph = rail_graph_new()};
-    *out = (struct rail_session){.head = log->head};
-    out->events = ARENA_ARRAY(a, struct wr_event, log->events.n + 1);
-    out->records = ARENA_ARRAY(a, struct wr_record, log->records.n + 1);
-    out->committed_ms = ARENA_ARRAY(a, int64_t, log->records.n + 1);
-    if (!j.graph || !out->events || !out->records || !out->committed_ms) {
-        rail_graph_free(j.graph);
-        return wr_no_memory(f);
-    }
+static int truth_refold(struct rail_session *s, struct arena *a, struct wr_fault *f) {
+    wr_session_free(s->truth);
+    s->truth = wr_session_new(a);
+    int rc = s->truth ? 0 : wr_no_memory(f);
+    for (size_t i = 0; rc == 0 && i < s->events_nr; i++)
+        rc = wr_session_add(s->truth, &s->events[i], f);
+    return rc;
+}
+
+static int groups_judge(struct judge *j, struct wr_fault *f) {
+    const struct session_log *log = j->log;
+    struct rail_session *out = j->out;
+    out->truth = wr_session_new(j->a);
+    out->events = ARENA_ARRAY(j->a, struct wr_event, log->events.n + 1);
+    out->records = ARENA_ARRAY(j->a, struct wr_record, log->records.n + 1);
+    out->committed_ms = ARENA_ARRAY(j->a, int64_t, log->records.n + 1);
+    if (!out->truth || !out->events || !out->records || !out->committed_ms) return wr_no_memory(f);
     for (size_t i = 0; i < log->records.n; i++)
         out->committed_ms[i] = log->records.v[i].committed_ms;
-    while (j.record < log->records.n && group_judge(&j)) {}
-    rail_graph_free(j.graph);
-    if (j.rc != 0 || arena_failed(a)) return wr_no_memory(f);
+    while (j->record < log->records.n && group_judge(j)) {
+    }
+    if (j->rc != 0 || arena_failed(j->a)) return wr_no_memory(f);
     if (out->health == RAIL_HEALTHY) out->orphans_nr = log->events.n - out->events_nr;
-    return 0;
+    return j->refold ? truth_refold(out, j->a, f) : 0;
+}
+
+int rail_session_judge(const struct session_log *log, struct arena *a, struct rail_session *out,
+                       struct wr_fault *f) {
+    struct judge j = {.log = log, .a = a, .out = out};
+    *out = (struct rail_session){.head = log->head};
+    int rc = groups_judge(&j, f);
+    if (rc != 0) rail_session_fini(out);
+    return rc;
+}
+
+void rail_session_fini(struct rail_session *s) {
+    wr_session_free(s->truth);
+    s->truth = NULL;
 }
 
 int rail_session_load(struct store *s, struct str tenant, bool test_mode, struct str session_id,
@@ -216,10 +246,4 @@ int rail_session_load(struct store *s, struct str tenant, bool test_mode, struct
         return wr_fail(f, WR_NOT_FOUND, "sessionId", "there is no such session");
     if (rc != 0) return wr_fail_as(f, WR_SESSION_LOAD_FAILED, rc);
     return rail_session_judge(&log, a, out, f);
-}
-
-const struct wr_event *rail_session_event(const struct rail_session *s, struct str key) {
-    for (size_t i = s->events_nr; i > 0; i--) /* what is looked for is mostly new */
-        if (str_eq(s->events[i - 1].dedupe_key, key)) return &s->events[i - 1];
-    return NULL;
 }

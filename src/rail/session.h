@@ -8,7 +8,7 @@
 #define WOPR_RAIL_SESSION_H
 
 #include "store/sessions.h"
-#include "workrail/plan.h"
+#include "workrail/session.h"
 
 #define RAIL_SESSION_BYTES_MAX  (32 * 1024 * 1024) /* of a log, beyond: no more appends */
 #define RAIL_SESSION_EVENTS_MAX 20000
@@ -27,7 +27,8 @@ const char *rail_reason_name(enum rail_reason r); /* "digest_mismatch"; "" for n
 
 struct rail_session {
     struct session_head head;
-    struct wr_event *events; /* of the validated prefix, by index */
+    struct wr_session *truth; /* the fold of events */
+    struct wr_event *events;  /* of the validated prefix, by index */
     size_t events_nr;
     struct wr_record *records;
     int64_t *committed_ms; /* of each record */
@@ -46,7 +47,7 @@ MUST_CHECK int rail_session_load(struct store *s, struct str tenant, bool test_m
 /* The same from rows that were read: what import checks with, too. */
 MUST_CHECK int rail_session_judge(const struct session_log *log, struct arena *a,
                                   struct rail_session *out, struct wr_fault *f);
-/* The event with this key; NULL. */
-const struct wr_event *rail_session_event(const struct rail_session *s, struct str key);
+/* Ends it; its texts stay the arena's. */
+void rail_session_fini(struct rail_session *s);
 
 #endif

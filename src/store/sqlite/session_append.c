@@ -7,7 +7,7 @@
 
 struct session_state {
     bool found, mine, orphans;
-    int64_t session_no, next_event, next_manifest;
+    int64_t session_no, next_event, next_manifest, commit_no;
 };
 
 static int state_read(struct conn *c, const struct plan_session *x, struct session_state *out,
@@ -24,7 +24,8 @@ static int state_read(struct conn *c, const struct plan_session *x, struct sessi
                                               (col_int(&q, 2) != 0) == x->test_mode,
                                       .next_event = col_int(&q, 3),
                                       .next_manifest = col_int(&q, 4),
-                                      .orphans = col_int(&q, 5) != 0};
+                                      .commit_no = col_int(&q, 5),
+                                      .orphans = col_int(&q, 6) != 0};
     query_end(&q);
     return rc < 0 ? rc : 0;
 }
@@ -101,16 +102,27 @@ static int row_move(struct conn *c, const struct plan_session *x, int64_t commit
     return query_run(&q, err);
 }
 
-static int row_put(struct conn *c, const struct plan_session *x, int64_t *no,
+static int resume_leave(struct conn *c, const struct plan_session *x,
+                        const struct session_state *was, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, c, SQL_SESSION_RESUME_LEAVE);
+    bind_text(&q, x->tenant);
+    bind_int(&q, x->test_mode);
+    bind_int(&q, was->commit_no);
+    bind_int(&q, was->session_no);
+    return query_run(&q, err);
+}
+
+static int row_put(struct conn *c, const struct plan_session *x, int64_t *no, int64_t *commit_no,
                    struct wopr_error *err) {
-    struct session_state now;
-    int64_t commit_no;
-    int rc = count_next(c, x, &commit_no, err);
+    struct session_state was;
+    int rc = count_next(c, x, commit_no, err);
     if (rc != 0) return rc;
-    if (x->create) return row_insert(c, x, commit_no, no, err);
-    rc = state_read(c, x, &now, err);
-    *no = now.session_no;
-    return rc == 0 ? row_move(c, x, commit_no, *no, err) : rc;
+    if (x->create) return row_insert(c, x, *commit_no, no, err);
+    rc = state_read(c, x, &was, err);
+    *no = was.session_no;
+    if (rc == 0) rc = resume_leave(c, x, &was, err);
+    return rc == 0 ? row_move(c, x, *commit_no, *no, err) : rc;
 }
 
 static int blobs_put(struct conn *c, const struct plan_session *x, int64_t no,
@@ -207,14 +219,16 @@ static int run_link(const struct row_writer *w, const struct plan_session *x, in
     return query_run(&q, w->err);
 }
 
-static int resume_put(struct conn *c, const struct plan_session *x, int64_t no,
+static int resume_put(struct conn *c, const struct plan_session *x, int64_t no, int64_t commit_no,
                       const struct plan_session_resume *r, struct wopr_error *err) {
     struct query q;
     query_begin(&q, c, SQL_SESSION_RESUME_PUT);
     bind_text(&q, x->tenant);
     bind_int(&q, x->test_mode);
+    bind_int(&q, commit_no);
     bind_int(&q, no);
     bind_text(&q, r->wr_run_id);
+    bind_text(&q, x->session_id);
     bind_text(&q, r->node_id);
     bind_text(&q, r->workflow_hash);
     bind_opt(&q, r->head_sha);
@@ -235,15 +249,15 @@ static int resume_put(struct conn *c, const struct plan_session *x, int64_t no,
 
 int session_put(const struct row_writer *w, const struct plan *p) {
     const struct plan_session *x = p->session;
-    int64_t no = 0;
+    int64_t no = 0, commit_no = 0;
     if (!x) return 0;
-    int rc = row_put(w->c, x, &no, w->err);
+    int rc = row_put(w->c, x, &no, &commit_no, w->err);
     if (rc == 0) rc = blobs_put(w->c, x, no, w->err);
     if (rc == 0) rc = events_put(w->c, x, no, w->err);
     if (rc == 0) rc = records_put(w->c, x, no, w->err);
     if (rc == 0) rc = nodes_put(w->c, x, no, w->err);
     if (rc == 0) rc = run_link(w, x, no);
     for (size_t i = 0; rc == 0 && i < x->resumes_nr; i++)
-        rc = resume_put(w->c, x, no, &x->resumes[i], w->err);
+        rc = resume_put(w->c, x, no, commit_no, &x->resumes[i], w->err);
     return rc;
 }

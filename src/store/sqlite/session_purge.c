@@ -75,9 +75,10 @@ static int one_run(struct conn *c, enum stmt_id id, int64_t session_no, struct w
 
 static int resume_remove(struct conn *c, const struct session_head *h, struct wopr_error *err) {
     struct query q;
-    query_begin(&q, c, SQL_SESSION_RESUME_DROP);
+    query_begin(&q, c, SQL_SESSION_RESUME_LEAVE);
     bind_text(&q, h->tenant);
     bind_int(&q, h->test_mode);
+    bind_int(&q, h->commit_no);
     bind_int(&q, h->session_no);
     int rc = query_run(&q, err);
     return rc == 0 ? one_run(c, SQL_SESSION_TEXT_DROP, h->session_no, err) : rc;
@@ -117,6 +118,7 @@ static int doomed_find(struct conn *c, struct str session_id, struct session_hea
         h->session_no = col_int(&q, 0);
         h->tenant = col_str(&q, 1, a);
         h->test_mode = col_int(&q, 2) != 0;
+        h->commit_no = col_int(&q, 5);
     }
     query_end(&q);
     if (rc < 0) return rc;
