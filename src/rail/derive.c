@@ -24,16 +24,17 @@ static void parts_find(struct deriving *d) {
     }
 }
 
-static int state_read(struct deriving *d) {
+int derive_begin(struct deriving *d) {
     struct str bytes;
+    parts_find(d);
+    if (!d->parts.node)
+        return wr_fail(d->f, WR_INTERNAL_ERROR, "", "an append without a node has no events");
     int rc = d->in->op->port.snapshot(d->in->op->port.ctx, d->parts.node->u.node.snapshot_ref,
                                       d->plan->arena, &bytes, d->f);
     return rc == 0 ? wr_snapshot_read(bytes, d->plan->arena, &d->state, d->f) : rc;
 }
 
-/* The node, or the step that it is a checkpoint of. */
-static const struct wr_node *asked_node(const struct deriving *d, struct str node_id) {
-    const struct wr_session *s = d->in->truth;
+const struct wr_node *derive_asked(const struct wr_session *s, struct str node_id) {
     size_t at = wr_session_node(s, node_id);
     while (at != WR_NO_NODE && s->nodes[at].created->u.node.kind == WR_NODE_CHECKPOINT &&
            s->nodes[at].parent != WR_NO_NODE)
@@ -42,16 +43,21 @@ static const struct wr_node *asked_node(const struct deriving *d, struct str nod
 }
 
 /* --- rows of the session's map --- */
-static void node_shown(struct deriving *d, struct str node_id, struct str run_id, int64_t seq) {
-    struct plan_session *x = d->plan->session;
-    struct plan_session_node *v = ARENA_ARRAY(d->plan->arena, struct plan_session_node, 1);
-    if (!v) {
-        plan_fail(d->plan, WOPR_E_NO_MEMORY, "no memory for a node of a session");
-        return;
+void derive_shown(struct deriving *d, struct str node_id, struct str run_id, int64_t seq) {
+    struct derive_nodes *l = d->nodes;
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? l->cap * 2 : 1; /* an append makes one node */
+        struct plan_session_node *v = ARENA_ARRAY(l->a, struct plan_session_node, cap);
+        if (!v) {
+            plan_fail(d->plan, WOPR_E_NO_MEMORY, "no memory for a node of a session");
+            return;
+        }
+        if (l->n > 0) memcpy(v, l->v, l->n * sizeof *v);
+        l->v = v;
+        l->cap = cap;
     }
-    v[0] = (struct plan_session_node){node_id, arena_str(d->plan->arena, run_id), seq};
-    x->nodes = v; /* an append makes one node */
-    x->nodes_nr = 1;
+    l->v[l->n++] =
+        (struct plan_session_node){arena_str(l->a, node_id), arena_str(l->a, run_id), seq};
 }
 
 static int64_t last_seq(const struct deriving *d) {
@@ -84,7 +90,7 @@ static bool hash_of(struct str digest, struct sha256 *out) {
     return ok;
 }
 
-static struct run_row_new *row_new(struct deriving *d, struct str run_id,
+struct run_row_new *derive_row_new(struct deriving *d, struct str run_id,
                                    const struct wr_event *started) {
     struct arena *a = d->plan->arena;
     const struct rail_owner *o = &d->in->owner;
@@ -119,7 +125,7 @@ static int load_failed(struct deriving *d, int rc) {
 
 static int start_open(struct deriving *d) {
     struct str id = rail_run_id(d->parts.started->run_id, d->in->salt, d->plan->arena);
-    struct run_row_new *n = row_new(d, id, d->parts.started);
+    struct run_row_new *n = derive_row_new(d, id, d->parts.started);
     if (!n) return wr_no_memory(d->f);
     const struct rail_shown_at at = {
         .meta = &n->meta, .more = &d->parts.node->node_id, .more_nr = d->state.pending ? 1 : 0};
@@ -127,12 +133,12 @@ static int start_open(struct deriving *d) {
     return rc == 0 ? 0 : load_failed(d, rc);
 }
 
-static void start_derive(struct deriving *d) {
+void derive_start(struct deriving *d) {
     (void)derive_event(d, EV_RUN_STARTED, STR_NONE,
                        pay_run_started(d->plan->arena, d->run.state, STR("{}")));
     derive_says(d);
     derive_pending(d);
-    node_shown(d, d->parts.node->node_id, d->plan->run_id, last_seq(d));
+    derive_shown(d, d->parts.node->node_id, d->plan->run_id, last_seq(d));
 }
 
 /* --- an existing run --- */
@@ -200,14 +206,18 @@ static bool waits_at(const struct deriving *d, struct str node_id) {
            d->run.state->nodes[at].status == NODE_SUSPENDED;
 }
 
-static int branch_open(struct deriving *d, const struct place *at) {
-    const struct wr_session *s = d->in->truth;
+struct str derive_branch_id(const struct deriving *d) {
     const struct wr_event *adv = d->parts.advance;
-    struct arena *a = d->plan->arena;
-    size_t run = wr_session_run(s, adv->run_id);
     const struct wr_id id = wr_branch_run(d->in->salt.n > 0 ? d->in->salt : adv->run_id,
                                           adv->node_id, adv->u.advance.attempt_id);
-    struct run_row_new *n = row_new(d, wr_id_str(&id), s->runs[run].started);
+    return arena_str(d->plan->arena, wr_id_str(&id));
+}
+
+static int branch_open(struct deriving *d, const struct place *at) {
+    const struct wr_session *s = d->in->truth;
+    struct arena *a = d->plan->arena;
+    size_t run = wr_session_run(s, d->parts.advance->run_id);
+    struct run_row_new *n = derive_row_new(d, derive_branch_id(d), s->runs[run].started);
     struct plan_fork *fork = n ? ARENA_NEW(a, struct plan_fork) : NULL;
     if (!fork) return wr_no_memory(d->f);
     int64_t cut = at->node.seq + 1;
@@ -227,7 +237,7 @@ static int branch_open(struct deriving *d, const struct place *at) {
 
 /* The run that waits at the node answered, or a branch of it. */
 static int advance_open(struct deriving *d) {
-    const struct wr_node *asked = asked_node(d, d->parts.advance->node_id);
+    const struct wr_node *asked = derive_asked(d->in->truth, d->parts.advance->node_id);
     struct place at;
     if (!asked) return wr_fail(d->f, WR_INTERNAL_ERROR, "", "an advance from no node");
     d->asked = asked->id;
@@ -239,18 +249,18 @@ static int advance_open(struct deriving *d) {
     return branch_open(d, &at);
 }
 
-static void advance_derive(struct deriving *d) {
+void derive_advance(struct deriving *d) {
     struct str run_id = d->plan->run_id;
     derive_answer(d);
     derive_blocked(d);
     derive_says(d);
     derive_pending(d);
-    node_shown(d, d->parts.node->node_id, run_id, last_seq(d));
+    derive_shown(d, d->parts.node->node_id, run_id, last_seq(d));
 }
 
 /* A checkpoint of a run that has ended changes the session alone. */
 static int checkpoint_derive(struct deriving *d) {
-    const struct wr_node *asked = asked_node(d, d->parts.node->node_id);
+    const struct wr_node *asked = derive_asked(d->in->truth, d->parts.node->node_id);
     struct place at;
     int rc = root_going(d);
     if (rc == 0) rc = place_find(d, asked ? asked->id : STR_NONE, &at);
@@ -263,7 +273,7 @@ static int checkpoint_derive(struct deriving *d) {
     } else {
         derive_checkpoint(d);
     }
-    node_shown(d, d->parts.node->node_id, at.node.run_id, at.node.seq);
+    derive_shown(d, d->parts.node->node_id, at.node.run_id, at.node.seq);
     return 0;
 }
 
@@ -271,24 +281,24 @@ static int derive_run(struct deriving *d) {
     int rc;
     if (d->parts.started) {
         rc = start_open(d);
-        if (rc == 0) start_derive(d);
+        if (rc == 0) derive_start(d);
         return rc;
     }
     if (!d->parts.advance) return checkpoint_derive(d);
     rc = advance_open(d);
-    if (rc == 0) advance_derive(d);
+    if (rc == 0) derive_advance(d);
     return rc;
 }
 
 int rail_derive(const struct rail_derive *in, struct plan *p, struct wr_fault *f) {
-    struct deriving d = {.in = in, .plan = p, .f = f};
-    parts_find(&d);
-    if (!d.parts.node)
-        return wr_fail(f, WR_INTERNAL_ERROR, "", "an append without a node has no events");
-    int rc = state_read(&d);
+    struct derive_nodes nodes = {.a = p->arena};
+    struct deriving d = {.in = in, .plan = p, .f = f, .nodes = &nodes};
+    int rc = derive_begin(&d);
     if (rc == 0) rc = derive_run(&d);
     if (rc == 0 && p->what != PLAN_SIDE) plan_project(p, d.run.state, 0);
     if (rc == 0) p->session->wr_run_id = arena_str(p->arena, d.parts.node->run_id);
+    p->session->nodes = nodes.v;
+    p->session->nodes_nr = nodes.n;
     rail_shown_fini(&d.run);
     if (rc != 0) return rc;
     if (arena_failed(p->arena) && p->failed == 0) return wr_no_memory(f);

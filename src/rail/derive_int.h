@@ -9,6 +9,11 @@
 struct derive_parts { /* the events of an append that the derivation asks for; NULL: none */
     const struct wr_event *started, *advance, *node; /* node: the one that is created */
 };
+struct derive_nodes { /* which run shows which node: of the arena of a plan */
+    struct plan_session_node *v;
+    size_t n, cap;
+    struct arena *a;
+};
 struct deriving {
     const struct rail_derive *in;
     struct plan *plan;
@@ -16,8 +21,23 @@ struct deriving {
     struct rail_shown run; /* the run, as far as its log goes */
     struct wr_state state; /* of the new node's snapshot */
     struct str asked;      /* the node that the append answers: no checkpoint; or empty */
+    struct derive_nodes *nodes;
     struct wr_fault *f;
 };
+
+/* --- derive.c: for those who keep the runs themselves (import) --- */
+/* in, plan and f are set: finds the parts, reads the new node's state. */
+MUST_CHECK int derive_begin(struct deriving *d);
+/* The node, or the step that it is a checkpoint of; NULL: there is no such node. */
+const struct wr_node *derive_asked(const struct wr_session *s, struct str node_id);
+/* The run of d->plan is a new one with this id.  NULL: no memory. */
+struct run_row_new *derive_row_new(struct deriving *d, struct str run_id,
+                                   const struct wr_event *started);
+struct str derive_branch_id(const struct deriving *d);
+/* d->run is open: the events of a start, of an answer, of a checkpoint. */
+void derive_start(struct deriving *d);
+void derive_advance(struct deriving *d);
+void derive_shown(struct deriving *d, struct str node_id, struct str run_id, int64_t seq);
 
 /* --- derive_says.c: events that tell what happened --- */
 /* Gaps, divergences, contexts and all else that the append holds, in its order. */

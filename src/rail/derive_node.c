@@ -81,13 +81,18 @@ static struct str step_data(const struct deriving *d, const struct wr_step *step
     return jobj_end(&o, d->plan->arena);
 }
 
+/* What is known of preferences when the append lands: a later change asks nothing again. */
+static int64_t last_index(const struct deriving *d) {
+    return d->in->append->events[d->in->append->events_nr - 1].index;
+}
+
 static struct question question_of(const struct deriving *d) {
     const struct wr_step *step = pending_step(d);
     size_t node = wr_session_node(d->in->truth, d->parts.node->node_id);
     if (blocked_on_user(&d->state))
         return (struct question){INTR_CLARIFICATION, clarification_data(d)};
     if (d->state.kind != WR_S_BLOCKED && step && step->confirm &&
-        wr_node_preferences(d->in->truth, node, INT64_MAX).autonomy == WR_GUIDED)
+        wr_node_preferences(d->in->truth, node, last_index(d)).autonomy == WR_GUIDED)
         return (struct question){INTR_APPROVAL, approval_data(d, step)};
     return (struct question){INTR_CUSTOM, step_data(d, step)};
 }

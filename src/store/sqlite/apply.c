@@ -240,7 +240,8 @@ static int tags_put(struct batch *b, const struct plan *p) {
 /* FORK-9: the fork refers to inherited events, and its tenant pays for the copied rows. */
 static int fork_create(struct batch *b, struct plan *p, int *refusal) {
     const struct plan_fork *f = p->create->fork;
-    int rc = fork_admit(b->c, p, refusal, b->err);
+    int rc = fork_source(b->c, p, b->err);
+    if (rc == 0) rc = fork_admit(b->c, p, refusal, b->err);
     const int64_t bytes = f->bytes + plan_log_bytes(p); /* its own events, if the plan has any */
     if (rc == 0 && *refusal == 0) rc = usage_room(&b->usages, b->c, p, bytes, refusal, b->err);
     if (rc == 0 && *refusal == 0) rc = run_insert(b, p, refusal);
@@ -381,7 +382,7 @@ static int peers_notify(struct batch *b, struct plan **plans, size_t n, const in
 
 /* One transaction over n plans.  A failure leaves nothing behind (SYNC_FAILED: the outcome is
  * unknown). */
-static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs,
+static int batch_commit(struct store *s, struct plan **plans, size_t n, bool whole, int *rcs,
                         struct wopr_error *err) {
     struct batch b = {.s = s, .c = s->writer, .now_ms = clock_wall_ms(), .err = err};
     struct wal_head before;
@@ -390,7 +391,12 @@ static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs
     if (rc == 0) {
         memo_plans_begin(b.c, &before);
         rc = hooks_any(b.c, &b.hooks, err);
-        for (size_t i = 0; rc == 0 && i < n; i++) rc = plan_write(&b, plans[i], &rcs[i]);
+        for (size_t i = 0; rc == 0 && i < n; i++) {
+            rc = plan_write(&b, plans[i], &rcs[i]);
+            if (rc == 0 && whole && rcs[i] != 0)
+                rc = wopr_error_set(err, rcs[i], "plan %zu is refused: %s", i,
+                                    wopr_err_text(rcs[i]));
+        }
         if (rc == 0) rc = counters_add(&b);
         if (rc == 0) rc = usages_write(&b.usages, b.c, err);
         if (rc == 0) rc = peers_notify(&b, plans, n, rcs);
@@ -417,12 +423,23 @@ static int batch_singly(struct store *s, struct plan **plans, size_t n, int *rcs
             plans[i]->idem_hit = false;
             continue;
         }
-        int rc = batch_commit(s, &plans[i], 1, &rcs[i], err);
+        int rc = batch_commit(s, &plans[i], 1, false, &rcs[i], err);
         if (rc != WOPR_E_SYNC_FAILED && rc != WOPR_E_BUSY) continue;
         for (size_t j = i + 1; j < n; j++) rcs[j] = plans[j]->failed ? plans[j]->failed : rc;
         break; /* the others would fail alike */
     }
     return 0;
+}
+
+int store_apply_whole(struct store *s, struct plan **plans, size_t n, struct wopr_error *err) {
+    int *rcs = mem_array(n, sizeof *rcs);
+    if (!rcs) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a batch");
+    pthread_mutex_lock(&s->write_lock);
+    int rc = s->writer ? batch_commit(s, plans, n, true, rcs, err)
+                       : wopr_error_set(err, WOPR_E_CONFIG, "the database was opened read-only");
+    pthread_mutex_unlock(&s->write_lock);
+    mem_free(rcs);
+    return rc;
 }
 
 int store_apply(struct store *s, struct plan **plans, size_t n, int *rcs, struct wopr_error *err) {
@@ -431,7 +448,7 @@ int store_apply(struct store *s, struct plan **plans, size_t n, int *rcs, struct
         return wopr_error_set(err, WOPR_E_CONFIG, "database %s was opened read-only", s->path);
     }
     pthread_mutex_lock(&s->write_lock);
-    int rc = batch_commit(s, plans, n, rcs, err);
+    int rc = batch_commit(s, plans, n, false, rcs, err);
     if (rc != 0 && rc != WOPR_E_SYNC_FAILED && rc != WOPR_E_BUSY && n > 1)
         rc = batch_singly(s, plans, n, rcs, err);
     pthread_mutex_unlock(&s->write_lock);

@@ -271,6 +271,8 @@ MUST_CHECK int prefix_put(struct conn *c, int64_t run_no, const struct plan_fork
                           struct wopr_error *err);
 
 /* --- fork.c: the parts of a plan that creates a fork, inside the batch's transaction --- */
+/* A source made by an earlier plan of the same batch is named by its id alone. */
+MUST_CHECK int fork_source(struct conn *c, const struct plan *p, struct wopr_error *err);
 /* Is the source there? A refusal (EXPIRED) goes to *refusal; nothing is written then.  Counts the
  * bytes of the copies, for which the fork's tenant pays. */
 MUST_CHECK int fork_admit(struct conn *c, const struct plan *p, int *refusal,
