@@ -238,6 +238,11 @@ static int group_open(struct work *w, struct group *g, struct deriving *d) {
     const struct wr_event *started = s->runs[wr_session_run(s, g->parts.node->run_id)].started;
     struct wr_operator *op = &w->in->op->op;
     int rc = op->port.workflow(op->port.ctx, started->u.run.workflow_hash, &w->d.workflow, w->f);
+    if (rc != 0 && w->f->code == WR_SCHEMA_UNKNOWN_VERSION) { /* shown, not executed (WR-187) */
+        static const struct wr_workflow FOREIGN = {.warnings = {NULL, 0}};
+        w->d.workflow = &FOREIGN;
+        rc = 0;
+    }
     if (rc != 0) return rc;
     if (g->parts.advance) d->asked = derive_asked(s, g->parts.advance->node_id)->id;
     if (g->opens) {
