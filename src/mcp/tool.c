@@ -69,7 +69,7 @@ int mcp_fail_with(struct mcp_call *call, const char *code, struct str message, e
     return mcp_fail(call, jobj_end(&o, call->arena));
 }
 
-int mcp_ask(struct mcp_call *call, struct str requests, struct str state) {
+int mcp_ask_user(struct mcp_call *call, struct str requests, struct str state) {
     if (!call->may_ask)
         return mcp_fail_with(
             call, "PRECONDITION_FAILED",

@@ -9,7 +9,7 @@
  *     int start(struct mcp_call *call) {
  *         struct str id = json_string(json_get(call->arguments, "workflowId"), call->arena);
  *         ...
- *         return mcp_answer(call, object);        // or mcp_fail, mcp_fail_with, mcp_ask
+ *         return mcp_answer(call, object);        // or mcp_fail, mcp_fail_with, mcp_ask_user
  *     }
  *
  * Everything that a handler wants to say is an answer: a failure of the domain is mcp_fail, which
@@ -124,10 +124,10 @@ struct mcp_call {
         struct str name, value;
     } params[MCP_PARAMS_MAX];
     size_t params_nr;
-    /* The second round of a question (mcp_ask); "{}" and empty in the first.  Both are the client's
-     * words: whatever they permit must be judged again. */
+    /* The second round of a question (mcp_ask_user); "{}" and empty in the first.  Both are the
+     * client's words: whatever they permit must be judged again. */
     struct str input_responses, request_state;
-    bool may_ask;    /* the client can be asked by a form (elicitation); else mcp_ask fails */
+    bool may_ask;    /* the client can be asked by a form (elicitation); else mcp_ask_user fails */
     bool wants_text; /* ?render=text on the endpoint (WR-220) */
     int phase;       /* 0, then +1 after each resume */
     void *user;      /* the handler's own */
@@ -156,7 +156,7 @@ int mcp_fail_with(struct mcp_call *call, const char *code, struct str message, e
 /* The client shall ask its user and call again with the answers (input_required).  requests: raw
  * object, key -> {"method":"elicitation/create","params":{...}}.  state: what the second round gets
  * back as request_state; a client can change it.  Only when call->may_ask. */
-int mcp_ask(struct mcp_call *call, struct str requests, struct str state);
+int mcp_ask_user(struct mcp_call *call, struct str requests, struct str state);
 /* From any thread, once per MCP_PENDING. */
 static inline void mcp_resume(struct mcp_call *call) { call->carrier->resume(call); }
 

@@ -1435,6 +1435,26 @@ class AuditAnomaly(TypedDict):
     message: NotRequired[str]
 
 
+class McpMessage(TypedDict):
+    """One message of JSON-RPC 2.0. Nothing is answered to a notification (202)."""
+
+    jsonrpc: NotRequired[Literal["2.0"]]
+    id: NotRequired[Any]
+    method: NotRequired[str]
+    params: NotRequired[Dict[str, Any]]
+    result: NotRequired[Dict[str, Any]]
+    error: NotRequired[Dict[str, Any]]
+
+
+class ProtectedResource(TypedDict):
+    resource: str
+    resource_name: NotRequired[str]
+    resource_documentation: NotRequired[str]
+    authorization_servers: NotRequired[List[str]]
+    bearer_methods_supported: List[str]
+    scopes_supported: List[str]
+
+
 class Operation(NamedTuple):
     method: str
     path: str
@@ -1512,4 +1532,7 @@ OPERATIONS: Dict[str, Operation] = {
     "yankPack": Operation("POST", "/v1/packs/{name}/-/{file}/yank", False),
     "unyankPack": Operation("DELETE", "/v1/packs/{name}/-/{file}/yank", False),
     "verifyAuditLog": Operation("GET", "/v1/audit/verify", False),
+    "callMcp": Operation("POST", "/v1/mcp", False),
+    "getResourceMetadata": Operation("GET", "/.well-known/oauth-protected-resource/v1/mcp", False),
+    "getHostResourceMetadata": Operation("GET", "/.well-known/oauth-protected-resource", False),
 }

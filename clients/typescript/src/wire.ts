@@ -1896,6 +1896,27 @@ export interface AuditAnomaly {
   message?: string;
 }
 
+/** One message of JSON-RPC 2.0. Nothing is answered to a notification (202). */
+export interface McpMessage {
+  jsonrpc?: "2.0";
+  /** A string or an integer; null in the answer to what could not be read. */
+  id?: unknown;
+  method?: string;
+  params?: Record<string, unknown>;
+  result?: Record<string, unknown>;
+  error?: Record<string, unknown>;
+}
+
+export interface ProtectedResource {
+  resource: string;
+  resource_name?: string;
+  resource_documentation?: string;
+  /** Absent: only API keys of this host are taken. */
+  authorization_servers?: string[];
+  bearer_methods_supported: string[];
+  scopes_supported: string[];
+}
+
 /** Query parameters of `listWorkflows`. */
 export interface ListWorkflowsQuery {
   /** Entries per page. */
@@ -2159,6 +2180,9 @@ export const operations = {
   yankPack: { method: "POST", path: "/v1/packs/{name}/-/{file}/yank", idempotent: false },
   unyankPack: { method: "DELETE", path: "/v1/packs/{name}/-/{file}/yank", idempotent: false },
   verifyAuditLog: { method: "GET", path: "/v1/audit/verify", idempotent: false },
+  callMcp: { method: "POST", path: "/v1/mcp", idempotent: false },
+  getResourceMetadata: { method: "GET", path: "/.well-known/oauth-protected-resource/v1/mcp", idempotent: false },
+  getHostResourceMetadata: { method: "GET", path: "/.well-known/oauth-protected-resource", idempotent: false },
 } as const;
 
 export type OperationId = keyof typeof operations;
