@@ -4,6 +4,7 @@
 #include "codec/fold.h"
 #include "codec/json.h"
 
+#include <stdlib.h>
 #include <unicase.h>
 #include <uninorm.h>
 
@@ -31,4 +32,19 @@ struct str fold_name(struct str name, struct arena *a) {
     uint8_t *p = u8_casefold((const uint8_t *)name.p, name.n, NULL, UNINORM_NFC, out, &n);
     if (p != out) return STR_NONE;
     return arena_str(a, str_n((const char *)p, n));
+}
+
+/* NFKC may not be lower case, and lower case not NFKC (WR-180): normalised first. */
+struct str fold_search(struct str text, struct arena *a) {
+    size_t n = 0;
+    if (!utf8_valid(text)) return STR_NONE;
+    if (is_ascii(text)) return ascii_lower(text, a);
+    uint8_t *wide = u8_normalize(UNINORM_NFKC, (const uint8_t *)text.p, text.n, NULL, &n);
+    if (wide == NULL) return STR_NONE;
+    size_t low_n = 0;
+    uint8_t *low = u8_tolower(wide, n, NULL, NULL, NULL, &low_n);
+    struct str out = low != NULL ? arena_str(a, str_n((const char *)low, low_n)) : STR_NONE;
+    free(low);
+    free(wide);
+    return out;
 }

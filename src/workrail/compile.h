@@ -34,7 +34,4 @@ struct str wr_workflow_id_suggest(struct str legacy, enum wr_source_kind kind, s
                                   bool (*taken)(void *ctx, struct str id), void *ctx,
                                   struct arena *a);
 
-/* --- what the compiler knows (WR-254): canonical JSON, appended --- */
-void wr_builtins_write(struct jw *w);
-
 #endif

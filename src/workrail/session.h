@@ -13,6 +13,7 @@
 #define WOPR_WORKRAIL_SESSION_H
 
 #include "workrail/plan.h"
+#include "workrail/snapshot.h"
 
 #define WR_NO_NODE SIZE_MAX
 
@@ -33,6 +34,7 @@ struct wr_node {
     int64_t activity;               /* WR-159 */
     struct wr_links events;         /* scoped to it, but for its creation */
     const struct wr_event *context; /* the context_set of the plan that made it, or NULL */
+    const struct wr_event *recap;   /* the current one, or NULL */
 };
 struct wr_run {
     struct str id;
@@ -90,7 +92,6 @@ struct str wr_node_context(const struct wr_session *s, size_t node);
 /* Current outputs of a node and channel in log order (WR-166), of a. */
 MUST_CHECK int wr_node_outputs(const struct wr_session *s, size_t node, enum wr_channel channel,
                                struct arena *a, const struct wr_event ***out, size_t *nr);
-const struct wr_event *wr_node_recap(const struct wr_session *s, size_t node); /* NULL: none */
 /* Gaps of a run (WR-167): the last record of each id, by index, of a. */
 struct wr_gap {
     const struct wr_event *event;

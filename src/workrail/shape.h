@@ -22,6 +22,7 @@ enum wr_field_type {
     WF_SHA1,    /* struct str, 40 digits */
     WF_INT,     /* int64_t, min to 2^53 - 1 */
     WF_BOOL,    /* bool */
+    WF_FLAG,    /* bool that is there when it is true */
     WF_ENUM,    /* int; arg: struct wr_names */
     WF_JSON,    /* struct str: canonical text of any value */
     WF_OBJECT,  /* struct str: canonical text of an object */
