@@ -111,7 +111,7 @@ static struct str line_of(struct str text, struct arena *a) {
 /* The recap of the first step that has one. */
 static struct str first_recap(const struct wr_session *s, size_t run) {
     for (size_t i = 0; i < s->runs[run].nodes_nr; i++) {
-        const struct wr_event *e = wr_node_recap(s, s->runs[run].nodes[i]);
+        const struct wr_event *e = s->nodes[s->runs[run].nodes[i]].recap;
         if (e) return e->u.output.notes;
     }
     return STR_NONE;
@@ -309,8 +309,10 @@ int rail_append(struct rail_op *o, const struct rail_gate *g, const struct rail_
     rc = append_make(o, in, p);
     o->pending = NULL;
     if (rc == 0) {
+        if (in->attach) in->attach(in->ctx, p);
         rc = rail_commit(o->rail, p, o->f);
         if (rc != 0) rc = append_refused(o->f, rc);
+        else if (in->committed) in->committed(in->ctx, p);
     }
     plan_unref(p);
     return rc;

@@ -1,5 +1,6 @@
 /*
- * catalogue.c: the workflows that can be started here, compiled when they are added (WR-221, WR-222).
+ * catalogue.c: the workflows that can be started here, compiled when they are added (WR-221,
+ * WR-222).
  */
 #include "codec/jobj.h"
 #include "rail/rail_int.h"

@@ -1,9 +1,10 @@
 /*
- * derive.h: the events of a run that an append to a session makes (WR-256 to WR-262).  Layer: rail.
+ * derive.h: the events of a run that an append to a session makes (WR-256 to WR-262).
+ * Layer: rail.
  *
- * Derivation is a function of the session (its truth with the append folded in), the append, the run
- * so far and the time of the commit: the same again gives the same events, so the run of an imported
- * session is made from its bytes.
+ * Derivation is a function of the session (its truth with the append folded in), the append, the
+ * run so far and the time of the commit: the same again gives the same events, so the run of an
+ * imported session is made from its bytes.
  *
  * Which run: the first branch of a session lives in the run of its own id.  A node that does not
  * wait there any more, because it was answered before, is answered again in a run of its own: a

@@ -1,10 +1,8 @@
 /*
- * import.c: stores a checked bundle as a session of this host (WR-240 to WR-243), with the runs that
- * its log makes, in one transaction: all of it or nothing.
+ * import.c: stores a checked bundle as a session of this host (WR-240 to WR-243), with the runs
+ * that its log makes, in one transaction: all of it or nothing.
  */
 #include "base/clock.h"
-#include "base/mem.h"
-#include "journal/journal.h"
 #include "rail/bundle.h"
 #include "rail/import_runs.h"
 #include "rail/rail_int.h"
@@ -170,38 +168,14 @@ static int session_plan(struct importing *m, const struct session_log *log,
     return rail_summaries(&m->op, m->a, x);
 }
 
-struct whole { /* a job on the committer */
+struct whole {
     struct plan **plans;
     size_t n;
-    int rc;
-    bool done;
-    pthread_mutex_t lock;
-    pthread_cond_t ready;
-    struct wopr_error *err;
 };
 
-static void whole_write(void *ctx, struct store *s) {
-    struct whole *w = ctx;
-    int rc = store_apply_whole(s, w->plans, w->n, w->err);
-    pthread_mutex_lock(&w->lock);
-    w->rc = rc;
-    w->done = true;
-    pthread_cond_signal(&w->ready);
-    pthread_mutex_unlock(&w->lock);
-}
-
-static int whole_commit(struct importing *m, struct plan **plans, size_t n) {
-    struct whole w = {.plans = plans, .n = n, .err = &m->f->e};
-    if (!m->rail->cfg.journal) return store_apply_whole(m->rail->cfg.store, plans, n, &m->f->e);
-    if (clock_cond_init(&w.ready) != 0) return WOPR_E_NO_MEMORY;
-    pthread_mutex_init(&w.lock, NULL);
-    int rc = journal_side(m->rail->cfg.journal, whole_write, &w);
-    pthread_mutex_lock(&w.lock);
-    while (rc == 0 && !w.done) pthread_cond_wait(&w.ready, &w.lock);
-    pthread_mutex_unlock(&w.lock);
-    pthread_cond_destroy(&w.ready);
-    pthread_mutex_destroy(&w.lock);
-    return rc == 0 ? w.rc : rc;
+static int whole_write(void *ctx, struct store *s, struct wopr_error *err) {
+    const struct whole *w = ctx;
+    return store_apply_whole(s, w->plans, w->n, err);
 }
 
 static int refused(struct importing *m, int rc) {
@@ -222,7 +196,8 @@ static int import_try(struct importing *m, const struct session_log *log, struct
     int rc = session_plan(m, log, &x);
     if (rc == 0) rc = import_runs_make(&runs, &x, m->f);
     if (rc == 0) {
-        rc = whole_commit(m, runs.plans, runs.plans_nr);
+        struct whole w = {runs.plans, runs.plans_nr};
+        rc = rail_side(m->rail, whole_write, &w, &m->f->e);
         if (rc != 0 && rc != WOPR_E_EXISTS) rc = refused(m, rc);
     }
     import_runs_fini(&runs);

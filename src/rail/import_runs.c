@@ -1,8 +1,8 @@
 /*
  * import_runs.c: see import_runs.h.  First the log is walked for which run shows which node, by the
  * rules of derive.h; then each run is opened with all of its nodes, and the appends are derived in
- * order.  Reading the nodes first is what keeps the work linear: no log is folded again for the next
- * node.
+ * order.  Reading the nodes first is what keeps the work linear: no log is folded again for the
+ * next node.
  */
 #include "rail/import_runs.h"
 

@@ -1,6 +1,6 @@
 /*
- * keys.c: the keyring of tokens (WR-111 to WR-113): a row of the file, sealed with a data key of the
- * installation, so that neither the database nor a backup of it can sign.
+ * keys.c: the keyring of tokens (WR-111 to WR-113): a row of the file, sealed with a data key of
+ * the installation, so that neither the database nor a backup of it can sign.
  */
 #include "base/clock.h"
 #include "base/mem.h"

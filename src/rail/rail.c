@@ -3,6 +3,7 @@
  */
 #include "rail/rail.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "rail/rail_int.h"
 
@@ -13,6 +14,9 @@ int rail_new(const struct rail_config *cfg, struct rail **out, struct wopr_error
     if (!r) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for sessions");
     r->cfg = *cfg;
     pthread_mutex_init(&r->gates_lock, NULL);
+    pthread_mutex_init(&r->commands.lock, NULL);
+    (void)clock_cond_init(&r->commands.ready);
+    r->commands.end = &r->commands.first;
     r->arena = arena_new(RAIL_ARENA_MAX);
     r->gates = map_new();
     if (r->arena && r->gates) {
@@ -25,6 +29,9 @@ int rail_new(const struct rail_config *cfg, struct rail **out, struct wopr_error
 
 void rail_free(struct rail *r) {
     if (!r) return;
+    rail_stop(r);
+    pthread_cond_destroy(&r->commands.ready);
+    pthread_mutex_destroy(&r->commands.lock);
     map_free(r->gates);
     arena_free(r->arena);
     pthread_mutex_destroy(&r->gates_lock);

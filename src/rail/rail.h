@@ -25,6 +25,7 @@ struct rail_config {
     struct vault *vault;     /* seals the keyring; NULL: nothing that needs tokens */
     const struct payload_rules *rules;
     int64_t tenant_bytes_max; /* of logs of runs, as for other runs; 0 = no bound */
+    int64_t retention_ms;     /* after the last change of a session; 0 = for ever (WR-82) */
     bool checkpoints, resume; /* flags of tools (WR-213) */
 };
 /* Borrows all of cfg until rail_free.  NO_MEMORY. */
@@ -63,6 +64,16 @@ MUST_CHECK int rail_keyring(struct rail *r, struct wr_keyring *out, struct wr_fa
 /* current becomes previous, a new key signs; tokens of the key before die.  An operator's action.
  */
 MUST_CHECK int rail_keyring_rotate(struct rail *r, struct wr_fault *f);
+
+/* --- commands of the runs that show sessions (WR-260, WR-264) --- */
+struct engine;
+struct engine_cmd;
+struct run_head;
+/* Starts the thread that executes them.  e is borrowed until rail_stop. */
+MUST_CHECK int rail_start(struct rail *r, struct engine *e, struct wopr_error *err);
+void rail_stop(struct rail *r); /* answers what is queued; takes NULL, harmless twice */
+/* struct engine_led: ctx is the rail. */
+bool rail_take(void *ctx, struct engine_cmd *cmd, const struct run_head *head);
 
 /* --- retention (WR-82, WR-83) --- */
 /* Remove one slice of what has not changed since before_ms.  Nothing is removed while a session of

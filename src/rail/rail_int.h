@@ -20,6 +20,17 @@ struct rail {
     pthread_mutex_t gates_lock;
     struct map *gates; /* session id -> struct rail_gate that holds it */
     uint64_t generation;
+    int64_t judged_ms; /* collect.c: when all sessions were judged last, 0 = never */
+    bool judged_good;
+    struct { /* command.c */
+        pthread_t thread;
+        pthread_mutex_t lock;
+        pthread_cond_t ready;
+        struct engine *engine;
+        struct rail_work *first, **end;
+        size_t nr;
+        bool running, stop;
+    } commands;
 };
 
 /* --- gate.c: one writer for each session of this process (WR-58, WR-59); other processes are told
@@ -60,12 +71,22 @@ int rail_not_healthy(const struct rail_session *s, struct wr_fault *f);
 /* What the vault opened is overwritten with the call. */
 extern const struct wr_minter RAIL_MINT;
 
+/* --- side.c: a write that is no plan, on the thread that commits --- */
+/* fn is called once, there; the result is its own, or why it was not called. */
+typedef int rail_side_fn(void *ctx, struct store *s, struct wopr_error *err);
+MUST_CHECK int rail_side(struct rail *r, rail_side_fn *fn, void *ctx, struct wopr_error *err);
+MUST_CHECK int rail_remove(struct rail *r, struct str session_id, bool *more, struct wr_fault *f);
+
 /* --- append.c: the only durable change (WR-55) --- */
 struct rail_append {
     struct wr_plan *plan;
     const struct wr_workflow *workflow;
     bool create;
     struct str resolved_by;
+    /* Called with the finished plan before it is committed, and after; both may be NULL. */
+    void (*attach)(void *ctx, struct plan *p);
+    void (*committed)(void *ctx, struct plan *p);
+    void *ctx;
 };
 /* Under g.  o->session.truth gets the plan folded in, also when the commit is refused: throw it
  * away then.  SESSION_LOCKED: another process was faster, read the session again. */

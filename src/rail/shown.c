@@ -119,6 +119,17 @@ int rail_shown_load(struct store *s, const struct rail_shown_at *at, struct aren
     return 0;
 }
 
+int rail_shown_definition(struct store *s, const struct run_origin *o, struct arena *a,
+                          struct workflow **out, struct wopr_error *err) {
+    const struct rail_shown_at at = {.run_no = o->head.run_no, .until = INT64_MAX};
+    struct names l = {.seen = map_new(), .a = a};
+    int rc = l.seen ? names_read(s, &at, &l, err)
+                    : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to show a session");
+    if (rc == 0) rc = rail_shown_workflow(o->meta.workflow_id, l.v, l.n, out, err);
+    map_free(l.seen);
+    return rc;
+}
+
 void rail_shown_fini(struct rail_shown *s) {
     run_state_free(s->state);
     workflow_unref(s->wf);

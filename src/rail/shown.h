@@ -36,5 +36,8 @@ struct rail_shown_at {
 MUST_CHECK int rail_shown_load(struct store *s, const struct rail_shown_at *at, struct arena *a,
                                struct rail_shown *out, struct wopr_error *err);
 void rail_shown_fini(struct rail_shown *s);
+/* The definition that the whole log of a run that is led folds with. */
+MUST_CHECK int rail_shown_definition(struct store *s, const struct run_origin *o, struct arena *a,
+                                     struct workflow **out, struct wopr_error *err);
 
 #endif
