@@ -2,9 +2,10 @@
  * fold.c: see fold.h.
  */
 #include "codec/fold.h"
+
+#include "base/buf.h"
 #include "codec/json.h"
 
-#include <stdlib.h>
 #include <unicase.h>
 #include <uninorm.h>
 
@@ -34,17 +35,43 @@ struct str fold_name(struct str name, struct arena *a) {
     return arena_str(a, str_n((const char *)p, n));
 }
 
-/* NFKC may not be lower case, and lower case not NFKC (WR-180): normalised first. */
+enum { PIECE_BYTES_MAX = 1024, WIDE_BYTES_MAX = 12 * PIECE_BYTES_MAX, LOW_BYTES_MAX = 24 * 1024 };
+
+/* A piece that ends before an ASCII character, which never composes with what is before it; or,
+ * where there is none, before any character. */
+static size_t piece_bytes(struct str s) {
+    size_t n = s.n < PIECE_BYTES_MAX ? s.n : PIECE_BYTES_MAX, ascii = n;
+    if (n == s.n) return n;
+    while (ascii > 0 && (unsigned char)s.p[ascii] >= 0x80) ascii--;
+    if (ascii > 0) return ascii;
+    while (((unsigned char)s.p[n] & 0xC0) == 0x80) n--;
+    return n;
+}
+
+/* NFKC may not be lower case, and lower case not NFKC (WR-180): normalised first.  No character
+ * grows beyond elevenfold, so the library takes no memory of its own. */
+static bool piece_fold(struct str s, struct buf *out) {
+    uint8_t wide[WIDE_BYTES_MAX], low[LOW_BYTES_MAX];
+    size_t n = sizeof wide, low_n = sizeof low;
+    if (u8_normalize(UNINORM_NFKC, (const uint8_t *)s.p, s.n, wide, &n) != wide) return false;
+    if (n == 0) return true;
+    if (u8_tolower(wide, n, NULL, NULL, low, &low_n) != low) return false;
+    buf_add(out, low, low_n);
+    return true;
+}
+
 struct str fold_search(struct str text, struct arena *a) {
-    size_t n = 0;
+    struct buf b;
     if (!utf8_valid(text)) return STR_NONE;
     if (is_ascii(text)) return ascii_lower(text, a);
-    uint8_t *wide = u8_normalize(UNINORM_NFKC, (const uint8_t *)text.p, text.n, NULL, &n);
-    if (wide == NULL) return STR_NONE;
-    size_t low_n = 0;
-    uint8_t *low = u8_tolower(wide, n, NULL, NULL, NULL, &low_n);
-    struct str out = low != NULL ? arena_str(a, str_n((const char *)low, low_n)) : STR_NONE;
-    free(low);
-    free(wide);
+    buf_init(&b, 16 * text.n + 1);
+    bool good = true;
+    while (good && text.n > 0) {
+        size_t n = piece_bytes(text);
+        good = piece_fold(str_n(text.p, n), &b);
+        text = str_n(text.p + n, text.n - n);
+    }
+    struct str out = good && !buf_failed(&b) ? arena_str(a, buf_str(&b)) : STR_NONE;
+    buf_fini(&b);
     return out;
 }

@@ -106,7 +106,7 @@ struct wr_advance {
 /* The node that the attempt led to; WR_NO_NODE: it is not recorded; a stored outcome of the old
  * form (WR-31) counts too: then *out is the node itself. */
 bool wr_advance_find(const struct wr_session *s, const struct wr_token *ack, size_t *out);
-/* Number 17, PRECONDITION_FAILED (WR-137), VALIDATION_ERROR, LOOP_INVALID_STATE as INTERNAL_ERROR. */
+/* Number 17, PRECONDITION_FAILED (WR-137), VALIDATION_ERROR, LOOP_INVALID_STATE. */
 MUST_CHECK int wr_advance_plan(const struct wr_operator *o, const struct wr_session *s,
                                const struct wr_advance *in, struct wr_plan *out,
                                struct wr_fault *f);

@@ -39,7 +39,7 @@ static bool is_checkpoint(const struct wr_session *s, const struct wr_tip *t) {
 }
 
 /* WR-160; checkpoints do not compete with the others. */
-static bool tip_better(const struct wr_session *s, const struct wr_tip *x, const struct wr_tip *y) {
+bool wr_tip_better(const struct wr_session *s, const struct wr_tip *x, const struct wr_tip *y) {
     if (is_checkpoint(s, x) != is_checkpoint(s, y)) return !is_checkpoint(s, x);
     if (x->score != y->score) return x->score > y->score;
     int64_t a = s->nodes[x->node].created->index, b = s->nodes[y->node].created->index;
@@ -63,7 +63,7 @@ int wr_run_tips(const struct wr_session *s, size_t run, struct arena *a, struct 
             score[at] = score[node->parent];
         if (node->edges > 0) continue;
         v[n] = (struct wr_tip){at, score[at]};
-        if (preferred->node == WR_NO_NODE || tip_better(s, &v[n], preferred)) *preferred = v[n];
+        if (preferred->node == WR_NO_NODE || wr_tip_better(s, &v[n], preferred)) *preferred = v[n];
         n++;
     }
     if (out == NULL) return 0;

@@ -78,6 +78,7 @@ struct wr_tip {
     size_t node; /* WR_NO_NODE: the run has no node */
     int64_t score;
 };
+bool wr_tip_better(const struct wr_session *s, const struct wr_tip *x, const struct wr_tip *y);
 /* Tips, ascending by id, of a; out may be NULL.  0 or NO_MEMORY. */
 MUST_CHECK int wr_run_tips(const struct wr_session *s, size_t run, struct arena *a,
                            struct wr_tip **out, size_t *nr, struct wr_tip *preferred);
