@@ -217,6 +217,7 @@ static struct str resume_value(const struct deriving *d, const struct intr_state
     return jobj_end(&o, d->plan->arena);
 }
 
+/* A branch inherits the question, but has no row of it. */
 static void interrupt_close(struct deriving *d, struct str id, struct str value, bool approval,
                             int64_t seq) {
     const struct plan_interrupt row = {.op = INTR_ROW_CLOSE,
@@ -227,7 +228,7 @@ static void interrupt_close(struct deriving *d, struct str id, struct str value,
                                        .resume_value = value,
                                        .resolved_by = d->in->resolved_by,
                                        .action = approval ? STR("accept") : STR_NONE};
-    if (d->plan->what == PLAN_RUN) plan_interrupt(d->plan, &row); /* a branch has no row of it */
+    plan_interrupt(d->plan, &row);
 }
 
 void derive_answer(struct deriving *d) {
@@ -243,12 +244,13 @@ void derive_answer(struct deriving *d) {
     bool approval = i->kind == INTR_APPROVAL;
     struct str id = arena_str(a, text_str(&i->id)), value = resume_value(d, i);
     bool blocked = d->state.kind == WR_S_BLOCKED;
+    bool rowed = d->plan->what == PLAN_RUN || i->requested_seq >= d->plan->base_seq;
     struct str outputs = blocked ? STR("{\"blocked\":true}") : recap_outputs(d, worked_on);
     int64_t started = d->run.state->nodes[at].started_ms;
     int64_t seq = derive_event(
         d, EV_INTERRUPT_RESOLVED, node_id,
         pay_interrupt_resolved(a, node_id, id, word, value, d->in->resolved_by, d->in->now_ms));
-    interrupt_close(d, id, value, approval, seq);
+    if (rowed) interrupt_close(d, id, value, approval, seq);
     (void)derive_event(d, EV_NODE_RESUMED, node_id, pay_node_resumed(a, node_id, id, value));
     artifacts_create(d, worked_on, node_id);
     (void)derive_event(d, EV_NODE_COMPLETED, node_id,

@@ -15,11 +15,11 @@ int rail_new(const struct rail_config *cfg, struct rail **out, struct wopr_error
     r->cfg = *cfg;
     pthread_mutex_init(&r->gates_lock, NULL);
     pthread_mutex_init(&r->commands.lock, NULL);
-    (void)clock_cond_init(&r->commands.ready);
+    r->commands.has_ready = clock_cond_init(&r->commands.ready) == 0;
     r->commands.end = &r->commands.first;
     r->arena = arena_new(RAIL_ARENA_MAX);
     r->gates = map_new();
-    if (r->arena && r->gates) {
+    if (r->arena && r->gates && r->commands.has_ready) {
         *out = r;
         return 0;
     }
@@ -30,7 +30,7 @@ int rail_new(const struct rail_config *cfg, struct rail **out, struct wopr_error
 void rail_free(struct rail *r) {
     if (!r) return;
     rail_stop(r);
-    pthread_cond_destroy(&r->commands.ready);
+    if (r->commands.has_ready) pthread_cond_destroy(&r->commands.ready);
     pthread_mutex_destroy(&r->commands.lock);
     map_free(r->gates);
     arena_free(r->arena);

@@ -29,7 +29,7 @@ struct rail {
         struct engine *engine;
         struct rail_work *first, **end;
         size_t nr;
-        bool running, stop;
+        bool running, stop, has_ready;
     } commands;
 };
 
