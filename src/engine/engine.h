@@ -30,8 +30,8 @@ struct engine_bounds {                     /* of bytes and shares; 0 = the defau
 /* Commands of runs that are led by another layer (run_is_led): cancel and resolve. */
 struct engine_led {
     void *ctx;
-    /* true: taken; it is answered by engine_answer or engine_committed, once, on any thread.  Called
-     * on a worker: it must only queue. */
+    /* true: taken; it is answered by engine_answer or engine_committed, once, on any thread.
+     * Called on a worker: it must only queue. */
     bool (*take)(void *ctx, struct engine_cmd *cmd, const struct run_head *head);
 };
 struct engine_memory {                       /* long-term memory of nodes (MEM-2); bytes */

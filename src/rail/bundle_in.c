@@ -138,7 +138,8 @@ static int records_read(struct reading_in *r) {
     return 0;
 }
 
-/* Of foreign shapes of workflows it is enough that they are JSON: they are shown, not run (WR-187). */
+/* Of foreign shapes of workflows it is enough that they are JSON: they are shown, not run (WR-187).
+ */
 static int blob_schema(struct reading_in *r, enum session_blob kind, struct str bytes) {
     struct wr_state state;
     struct wr_workflow w;

@@ -7,6 +7,7 @@
 #include "rail/shown.h"
 #include "store/events.h"
 #include "store/workflows.h"
+#include "workspec/language.h"
 
 enum {
     WIRE_HERE_BYTES_MAX = 32 * 1024,      /* of event and state, on a connection's thread */
@@ -43,7 +44,10 @@ int wire_workflow_of(struct wire *w, const struct run_origin *o, bool here, stru
         }
         workflow_unref(wf);
     }
-    const struct wf_env env = {.accepted = true}; /* checked when it was stored */
+    const struct wf_env env = {/* checked when it was stored */
+                               .accepted = true,
+                               .dialects = &WS_DIALECT,
+                               .dialects_nr = 1};
     if (here) return WOPR_E_TOO_BIG;
     rc = store_workflow_by_hash(w->store, &o->workflow_hash, scratch, &text, err);
     if (rc == WOPR_E_NOT_FOUND)
@@ -172,8 +176,8 @@ static int baseline_add(struct wire_fold *f, struct buf *out) {
     return due ? frame_add(f, out) : 0;
 }
 
-/* A run that is led gets a node that its definition, made of its log so far, does not have: the state
- * is folded again with it. */
+/* A run that is led gets a node that its definition, made of its log so far, does not have: the
+ * state is folded again with it. */
 static int node_grow(struct wire_fold *f, const struct event *e, bool here) {
     const struct rail_shown_at at = {
         .run_no = f->origin.head.run_no, .until = e->seq, .more = &e->node_id, .more_nr = 1};
