@@ -18,7 +18,9 @@
 #include "host/remotes.h"
 #include "host/seal_file.h"
 #include "host/seal_old.h"
+#include "host/sessions.h"
 #include "http/assets.h"
+#include "mcp/server.h"
 #include "nodes/nodes.h"
 #include "nodes/pack_agents.h"
 #include "nodes/pack_loader.h"
@@ -81,6 +83,7 @@ struct host {
     struct pack_agents *pack_agents;
     struct remotes remotes;
     struct engine *engine;
+    struct rail *rail;
     struct hooks *hooks; /* NULL = off */
     struct audit *audit; /* NULL = off */
     struct otel *otel;   /* NULL = off */
@@ -369,6 +372,19 @@ static int build_packs(struct host *h, struct wopr_error *err) {
     return rc == 0 ? pack_loader_new(&pc, &h->packs, err) : rc;
 }
 
+/* Sessions are led by commands and tools alike, so the engine is told of them before it starts. */
+static int build_rail(struct host *h, struct wopr_error *err) {
+    const struct rail_config rc = {.store = h->store,
+                                   .journal = h->journal,
+                                   .vault = h->vault,
+                                   .rules = h->rules,
+                                   .tenant_bytes_max = h->cfg.bounds_tenant_bytes_max,
+                                   .retention_ms = h->cfg.host_sessions_days * DAY_S * 1000,
+                                   .checkpoints = h->cfg.host_sessions_checkpoints,
+                                   .resume = h->cfg.host_sessions_resume};
+    return host_sessions_new(&h->cfg, &rc, &h->rail, err);
+}
+
 static int build_engine(struct host *h, struct wopr_error *err) {
     char id[ULID_LEN + 1];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -381,6 +397,7 @@ static int build_engine(struct host *h, struct wopr_error *err) {
     int rc = otel_policy(&oc, &h->trace, err);
     if (rc == 0) rc = payload_rules_new(&h->rules, err);
     if (rc == 0) rc = journal_new(h->store, &jc, &h->journal, err);
+    if (rc == 0) rc = build_rail(h, err);
     if (rc != 0) return rc;
     struct engine_config ec = {
         .limits = h->limits,
@@ -396,6 +413,7 @@ static int build_engine(struct host *h, struct wopr_error *err) {
         .trace = h->trace,
         .audited = strcmp(h->cfg.host_audit, "off") != 0,
         .stall_ms = STALL_MS,
+        .led = {h->rail, rail_take},
     };
     if (h->packs) ec.modules = pack_loader_modules(h->packs);
     ec.agents = pack_agents_hook(h->pack_agents);
@@ -448,6 +466,15 @@ static int build_audit(struct host *h, struct wopr_error *err) {
     return rc;
 }
 
+/* The tools of sessions are there when there is something to start, or to resume. */
+static int offer_sessions(struct host *h, struct wopr_error *err) {
+    struct mcp_server *server = v1_mcp(h->v1);
+    if (server == NULL || h->cfg.host_sessions[0] == '\0') return 0;
+    const struct mcp_set *set = rail_tools(h->rail);
+    if (set == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for tools");
+    return mcp_server_add(server, set, err);
+}
+
 static int build_wire(struct host *h, struct wopr_error *err) {
     int64_t retention_s = h->cfg.host_retention_days * DAY_S;
     struct v1_config vc = {
@@ -485,7 +512,8 @@ static int build_wire(struct host *h, struct wopr_error *err) {
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)
 #include "host/config.def"
-    return v1_new(&vc, h->engine, h->journal, &h->v1, err);
+    int rc = v1_new(&vc, h->engine, h->journal, &h->v1, err);
+    return rc == 0 ? offer_sessions(h, err) : rc;
 }
 
 static void request_audited(void *ctx, const struct plan_audit *row) { audit_note(ctx, row); }
@@ -587,6 +615,7 @@ int host_start(struct host *h, struct wopr_error *err) {
     h->journal_running = true;
     relaxations_tell(h);
     if (h->egress != NULL) egress_start(h->egress);
+    if (rc == 0) rc = rail_start(h->rail, h->engine, err); /* before a command can be its own */
     if (rc == 0) rc = engine_start(h->engine, err);
     if (rc != 0) return rc;
     h->engine_running = true;
@@ -602,6 +631,7 @@ int host_start(struct host *h, struct wopr_error *err) {
 void host_stop(struct host *h) {
     if (h->http != NULL) http_server_drain(h->http, h->cfg.host_drain_ms);
     hooks_stop(h->hooks);
+    rail_stop(h->rail); /* what it answers, it answers through the engine */
     if (h->engine_running) engine_stop(h->engine);
     h->engine_running = false;
     issuers_watch_stop(h->issuers_watch);
@@ -622,6 +652,7 @@ void host_free(struct host *h) {
     http_assets_free(h->assets);
     v1_free(h->v1);
     engine_free(h->engine);
+    rail_free(h->rail);
     pack_loader_free(h->packs);
     pack_agents_free(h->pack_agents);
     sandbox_free(h->sandbox);
