@@ -369,6 +369,8 @@ struct str pay_run_resuming(struct arena *a);
 struct str pay_node_started(struct arena *a, struct str node_id, struct str type_id, int attempt);
 /* AGT-7: payload with the AgentRef of a pinned node; agent empty: payload itself. */
 struct str pay_of_agent(struct arena *a, struct str payload, struct str agent);
+/* payload with one more member at its end. */
+struct str pay_member(struct arena *a, struct str payload, const char *name, struct str raw);
 /* The same of a node that cost something: cost, of cost_sanitize, or empty. */
 struct str pay_node_cost(struct arena *a, struct str node_id, struct str outputs,
                          int64_t duration_ms, struct str cost);

@@ -351,6 +351,7 @@ struct run_state {
     struct text agent;   /* raw AgentRef shown on the snapshot */
     struct text outputs; /* raw outputs of run.completed */
     size_t inputs_seen;  /* bytes of the inputs as conditions see them; 0 = not asked yet */
+    void *program;       /* of wf->program (program.h); NULL: the run is of a workflow */
 };
 /* --- state_orch.c --- */
 /* The id under which the node speaks, a raw JSON string: that of its pin; a supervisor without one

@@ -24,6 +24,7 @@
 #include "store/agents.h"
 #include "store/sqlite/sqlite.h"
 #include "wire/v1/v1.h"
+#include "workspec/language.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,6 +183,8 @@ static int register_types(struct host *h, const struct node_type *extra, size_t 
     h->env.ctx = h;
     h->env_seeds = h->env;
     h->env_seeds.knows_type = seed_knows_type;
+    h->env.dialects = &WS_DIALECT; /* of what is stored, not of what callers put */
+    h->env.dialects_nr = 1;
     h->env_loose.definition_schema = h->env.definition_schema;
     return 0;
 }

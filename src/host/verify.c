@@ -10,6 +10,7 @@
 #include "store/interrupts.h"
 #include "store/run_lists.h"
 #include "wire/v1/v1.h"
+#include "workspec/language.h"
 
 #include <stdio.h>
 
@@ -217,7 +218,7 @@ static int verify_run(struct verify *v, struct str tenant, bool test_mode, struc
     struct str text;
     struct workflow *wf = NULL;
     struct run_state *s = NULL;
-    struct wf_env env = {.accepted = true};
+    struct wf_env env = {.accepted = true, .dialects = &WS_DIALECT, .dialects_nr = 1};
     struct wopr_error why = {0};
     bool ok = false;
     int rc = store_run_head(v->store, tenant, test_mode, run_id, v->arena, &head, err);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "store/events.h"
 #include "store/workflows.h"
+#include "workspec/language.h"
 
 enum {
     WIRE_HERE_BYTES_MAX = 32 * 1024,      /* of event and state, on a connection's thread */
@@ -40,7 +41,10 @@ int wire_workflow_of(struct wire *w, const struct run_origin *o, bool here, stru
         }
         workflow_unref(wf);
     }
-    const struct wf_env env = {.accepted = true}; /* checked when it was stored */
+    const struct wf_env env = {/* checked when it was stored */
+                               .accepted = true,
+                               .dialects = &WS_DIALECT,
+                               .dialects_nr = 1};
     if (here) return WOPR_E_TOO_BIG;
     rc = store_workflow_by_hash(w->store, &o->workflow_hash, scratch, &text, err);
     if (rc == WOPR_E_NOT_FOUND)

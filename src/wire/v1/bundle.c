@@ -12,6 +12,7 @@
 #include "store/events.h"
 #include "store/workflows.h"
 #include "wire/common/view.h"
+#include "domain/program.h"
 #include "wire/v1/wire_int.h"
 
 #define BUNDLE_VERSION   "1.0"
@@ -72,7 +73,7 @@ static int mode_read(struct bundle *b, struct wopr_error *err) {
     if (rc == WOPR_E_NOT_FOUND)
         return wopr_error_set(err, WOPR_E_CORRUPT, "the workflow of a run is missing");
     if (rc != 0) return rc;
-    b->mode = text_at(text, PATH, b->arena);
+    if (!dialect_named(text, NULL, NULL, NULL)) b->mode = text_at(text, PATH, b->arena);
     if (b->mode.n == 0) b->mode = STR("mask"); /* OBS-73 */
     return 0;
 }
