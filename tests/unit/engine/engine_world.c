@@ -74,7 +74,7 @@ void world_time_stop(bool stop) {
 void world_time_skip(int64_t ms) {
     cr_assert(VIRTUAL);
     SHIFT_MS += ms;
-    engine_kick(W.engine);
+    if (W.engine) engine_kick(W.engine);
     if (W.also) engine_kick(W.also);
 }
 
