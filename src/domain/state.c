@@ -70,9 +70,12 @@ static int vars_fill(struct run_state *s, struct arena *scratch, struct wopr_err
     return rc;
 }
 
+/* What the inputs of most runs need: a block that the allocator keeps at hand. */
+enum { VARS_SCRATCH_BYTES = 768 };
+
 static int vars_init(struct run_state *s, struct wopr_error *err) {
     if (s->wf->vars_nr == 0 && s->meta.inputs.n == 0) return vars_fill(s, NULL, err);
-    struct arena *scratch = arena_new(STATE_SCRATCH_MAX);
+    struct arena *scratch = arena_new_for(STATE_SCRATCH_MAX, VARS_SCRATCH_BYTES);
     if (!scratch) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a run");
     int rc = vars_fill(s, scratch, err);
     arena_free(scratch);

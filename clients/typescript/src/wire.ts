@@ -1525,6 +1525,28 @@ export interface RunCallbackList {
   nextAfter?: number;
 }
 
+export interface Caller {
+  keyId?: string;
+  subject?: string;
+  tenant: string;
+  /** Runs of the other mode are not seen. */
+  mode: "live" | "test";
+  scopes: string[];
+  /** Of a token of an issuer. */
+  expiresAt?: string;
+  /** The host: name, version, vendor. */
+  implementation: Record<string, unknown>;
+}
+
+export interface RunDefinition {
+  runId: string;
+  /** Events in its log now; the sequence of the next one. */
+  events: number;
+  logBytes: number;
+  /** As it was stored when the run was created, whatever was put since. */
+  definition: Record<string, unknown>;
+}
+
 export interface WorkerTypeRequest {
   typeId: string;
   /** JSON Schema 2020-12 of the inputs. */
@@ -1950,6 +1972,30 @@ export interface AuditAnomaly {
   message?: string;
 }
 
+/** One message of JSON-RPC 2.0. Nothing is answered to a notification (202). */
+export interface McpMessage {
+  jsonrpc: "2.0";
+  /** A string or an integer; null in the answer to what could not be read. */
+  id?: unknown;
+  method?: string;
+  params?: Record<string, unknown>;
+  result?: Record<string, unknown>;
+  error?: Record<string, unknown>;
+}
+
+/** What is wrong with the message is said in JSON-RPC, what is wrong with the request in the envelope. */
+export type McpFailure = ErrorEnvelope | McpMessage;
+
+export interface ProtectedResource {
+  resource: string;
+  resource_name?: string;
+  resource_documentation?: string;
+  /** Absent: only API keys of this host are taken. */
+  authorization_servers?: string[];
+  bearer_methods_supported: string[];
+  scopes_supported: string[];
+}
+
 /** Query parameters of `listWorkflows`. */
 export interface ListWorkflowsQuery {
   /** Entries per page. */
@@ -2204,6 +2250,8 @@ export const operations = {
   listInterrupts: { method: "GET", path: "/v1/host/wopr/interrupts", idempotent: false },
   mintStreamTicket: { method: "POST", path: "/v1/host/wopr/runs/{runId}/stream-ticket", idempotent: false },
   listRunCallbacks: { method: "GET", path: "/v1/host/wopr/runs/{runId}/callbacks", idempotent: false },
+  getCaller: { method: "GET", path: "/v1/host/wopr/caller", idempotent: false },
+  getRunDefinition: { method: "GET", path: "/v1/host/wopr/runs/{runId}/definition", idempotent: false },
   registerWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types", idempotent: false },
   listWorkerTypes: { method: "GET", path: "/v1/host/wopr/worker-types", idempotent: false },
   removeWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types/{typeId}:remove", idempotent: false },
@@ -2235,6 +2283,9 @@ export const operations = {
   yankPack: { method: "POST", path: "/v1/packs/{name}/-/{file}/yank", idempotent: false },
   unyankPack: { method: "DELETE", path: "/v1/packs/{name}/-/{file}/yank", idempotent: false },
   verifyAuditLog: { method: "GET", path: "/v1/audit/verify", idempotent: false },
+  callMcp: { method: "POST", path: "/v1/mcp", idempotent: false },
+  getResourceMetadata: { method: "GET", path: "/.well-known/oauth-protected-resource/v1/mcp", idempotent: false },
+  getHostResourceMetadata: { method: "GET", path: "/.well-known/oauth-protected-resource", idempotent: false },
 } as const;
 
 export type OperationId = keyof typeof operations;
