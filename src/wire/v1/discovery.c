@@ -5,6 +5,7 @@
  */
 #include "domain/agent_manifest.h"
 #include "http/assets.h"
+#include "mcp/era.h"
 #include "packs/judge.h"
 #include "store/agents.h"
 #include "wire/v1/wire_int.h"
@@ -399,6 +400,15 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_kint(w, "maxAgents", AGENTS_MAX);
     jw_kint(w, "maxDefinitionBytes", AGENT_DEFINITION_MAX);
     jw_end_object(w);
+    if (c->mcp) { /* docs/mcp-server.md */
+        jw_key(w, "mcpServer");
+        jw_object(w);
+        jw_kstrz(w, "path", "/v1/mcp");
+        jw_kstrz(w, "transport", "streamable-http");
+        jw_key(w, "protocolVersions");
+        string_list(w, MCP_VERSIONS);
+        jw_end_object(w);
+    }
     jw_key(w, "limits");
     jw_object(w);
     jw_kint(w, "maxRunDurationSec", c->max_run_duration_sec);
