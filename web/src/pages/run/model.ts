@@ -5,7 +5,7 @@ import { ApiError } from "../../lib/api";
 import { Fold } from "../../lib/fold";
 import { EventLog, PAGE } from "../../lib/log";
 import { Spans } from "../../lib/spans";
-import { follow } from "../../lib/stream";
+import { follow, take } from "../../lib/stream";
 import { isFinal, type Definition, type Event, type Snapshot } from "../../lib/types";
 import { Output } from "./output";
 import { addHistory, type History } from "./history";
@@ -134,19 +134,21 @@ export class RunModel {
     this.timer = window.setTimeout(() => (document.hidden ? this.again() : void this.look()), SNAPSHOT_MS);
   }
 
-  /** Reads a page of the log that is not in memory; the answer comes with the next version. */
+  /** Reads a page of the log that is not in memory, and the next; the answer comes with the next version. */
   want(page: number): void {
     if (this.asked.has(page) || page * PAGE >= this.log.length || this.log.has(page)) return;
     this.asked.add(page);
-    void this.read(page * PAGE - 1).then(() => setTimeout(() => this.asked.delete(page), 1000), () => setTimeout(() => this.asked.delete(page), 2000));
+    const from = page * PAGE;
+    const done = (): unknown => setTimeout(() => this.asked.delete(page), 1000);
+    void take(api(), this.runId, from - 1, Math.min(2 * PAGE, this.log.length - from), this.stop.signal).then((events) => {
+      this.log.put(events);
+      this.draw();
+    }).finally(done).catch(() => {});
   }
 
   /** The events after a sequence, as many as the host gives at once. */
   async read(after: number): Promise<Event[]> {
     const query = after < 0 ? { timeout: 1 } : { lastSequence: after, timeout: 1 };
-    const got = await api().get<{ events: Event[] }>(this.path("/events/poll"), query, this.stop.signal);
-    this.log.put(got.events);
-    this.draw();
-    return got.events;
+    return (await api().get<{ events: Event[] }>(this.path("/events/poll"), query, this.stop.signal)).events;
   }
 }
