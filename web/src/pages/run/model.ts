@@ -1,4 +1,4 @@
-// One run as a page holds it: what the host says of it, its events, and what they add up to.  Changes are shown once a frame.
+// One run as a page holds it: what the host says of it, its events, and what they add up to.  Changes are shown a dozen times a second.
 import { signal } from "@preact/signals";
 import { api, may } from "../../app/session";
 import { ApiError } from "../../lib/api";
@@ -12,6 +12,7 @@ import { addHistory, type History } from "./history";
 
 export const WHOLE_MAX = 20000; // events of a log that is read from its beginning
 const TAIL = 1000; // of a longer one
+const DRAW_MS = 80; // between two versions: as often as somebody can read
 const SNAPSHOT_MS = 1500; // between two snapshots of a run that goes on
 
 export class RunModel {
@@ -30,6 +31,7 @@ export class RunModel {
   private readonly stop = new AbortController();
   private readonly asked = new Set<number>();
   private drawn = 0;
+  private last = 0; // when the last version was shown
   private timer = 0;
 
   constructor(readonly runId: string) {
@@ -38,7 +40,7 @@ export class RunModel {
 
   end(): void {
     this.stop.abort();
-    cancelAnimationFrame(this.drawn);
+    clearTimeout(this.drawn);
     clearTimeout(this.timer);
   }
 
@@ -108,10 +110,11 @@ export class RunModel {
 
   private draw(): void {
     if (this.drawn !== 0) return;
-    this.drawn = requestAnimationFrame(() => {
+    this.drawn = window.setTimeout(() => {
       this.drawn = 0;
+      this.last = performance.now();
       this.version.value++;
-    });
+    }, Math.max(0, this.last + DRAW_MS - performance.now()));
   }
 
   /** Children, the question that waits, tokens: what no event of this run tells. */
