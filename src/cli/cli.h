@@ -196,6 +196,7 @@ int cmd_interrupts(struct cli *c);
 int cmd_runs(struct cli *c);
 int cmd_tail(struct cli *c);
 int cmd_bundle(struct cli *c);
+int cmd_mcp(struct cli *c);
 int cmd_audit(struct cli *c);
 int cmd_verify(struct cli *c);
 int cmd_version(struct cli *c);

@@ -19,6 +19,7 @@ const struct cli_command CLI_COMMANDS[] = {
     {"tasks", cmd_tasks, "what waits for workers, and who has it"},
     {"webhooks", cmd_webhooks, "register webhooks, see how deliveries go, and repeat them"},
     {"packs", cmd_packs, "make, sign, publish and install packs of node types and agents"},
+    {"mcp", cmd_mcp, "serve MCP on standard input and output, for agents and desktop clients"},
     {"tail", cmd_tail, "follow a run in the terminal (--json for pipes)"},
     {"bundle", cmd_bundle, "all there is to know of a run, in one document without secrets"},
     {"audit", cmd_audit, "print the audit log"},
