@@ -173,6 +173,7 @@ static void definitions(void) {
     struct str text = say("getWorkflow", "/v1/workflows/conformance-noop", NULL, NULL, 200).body;
     const char *body = arena_cstr(test_arena(), text), *path = "/v1/host/wopr/workflows";
     const char *own = fmt("%s/conformance-noop", path);
+    say("getCaller", "/v1/host/wopr/caller", NULL, NULL, 200);
     say("listWorkflows", fmt("%s?limit=2", path), NULL, NULL, 200);
     say("listWorkflows", fmt("%s?limit=x", path), NULL, NULL, 400);
     say("checkWorkflow", fmt("%s:check", path), body, NULL, 200);
@@ -217,6 +218,7 @@ static const char *begin(const char *workflow, const char *extras) {
 
 static void read_all(const char *run) {
     say("getRun", fmt("/v1/runs/%s", run), NULL, NULL, 200);
+    say("getRunDefinition", fmt("/v1/host/wopr/runs/%s/definition", run), NULL, NULL, 200);
     say("getRunAgents", fmt("/v1/host/wopr/runs/%s/agents", run), NULL, NULL, 200);
     say("getDebugBundle", fmt("/v1/runs/%s/debug-bundle", run), NULL, NULL, 200);
     say("listRunCallbacks", fmt("/v1/host/wopr/runs/%s/callbacks", run), NULL, NULL, 200);
@@ -550,6 +552,7 @@ static void refuse_credentials(const struct op *op, const char *poor) {
     expect_status(op, &r, 401, "without a key");
     cr_expect_not_null(header(&r, "WWW-Authenticate").p);
     if (strcmp(op->id, "callMcp") == 0) return; /* each tool has its own */
+    if (strcmp(op->id, "getCaller") == 0) return; /* any key may ask what it is */
     r = refusal(op, "", body, LINES(poor));
     expect_status(op, &r, 403, "without the scope");
 }

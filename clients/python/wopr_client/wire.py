@@ -757,6 +757,59 @@ class NodeTypeList(TypedDict):
     nextAfter: NotRequired[str]
 
 
+WorkspecDocument = Dict[str, Any]
+
+
+JsonSchema = Dict[str, Any]
+
+
+class WorkspecProblem(TypedDict):
+    type: str
+    title: str
+    severity: Literal["error", "warning", "info"]
+    detail: str
+    instance: str
+    metric_id: str
+    context: Dict[str, Any]
+    suggestions: List[str]
+
+
+class WorkspecCounts(TypedDict):
+    error: int
+    warning: int
+    info: int
+
+
+class WorkspecVerdict(TypedDict):
+    ok: bool
+    profile: Literal["host", "reference"]
+    counts: WorkspecCounts
+    problems: List[WorkspecProblem]
+
+
+class WorkspecStored(TypedDict):
+    workflowId: str
+    revision: int
+    result: Literal["created", "updated", "unchanged"]
+    documentSha256: str
+    planSha256: str
+    ok: bool
+    profile: str
+    counts: WorkspecCounts
+    problems: List[WorkspecProblem]
+
+
+class WorkspecPlan(TypedDict):
+    """Times in milliseconds from day 1, 00:00."""
+
+    anchorDate: NotRequired[str]
+    offsetMin: NotRequired[int]
+    originMs: int
+    entries: List[Dict[str, Any]]
+    documentSha256: str
+    planSha256: str
+
+
 class AgentManifestMemoryShape(TypedDict):
     scratchpad: NotRequired[bool]
     conversation: NotRequired[bool]
@@ -1055,6 +1108,23 @@ class RunCallback(TypedDict):
 class RunCallbackList(TypedDict):
     callbacks: List[RunCallback]
     nextAfter: NotRequired[int]
+
+
+class Caller(TypedDict):
+    keyId: NotRequired[str]
+    subject: NotRequired[str]
+    tenant: str
+    mode: Literal["live", "test"]
+    scopes: List[str]
+    expiresAt: NotRequired[str]
+    implementation: Dict[str, Any]
+
+
+class RunDefinition(TypedDict):
+    runId: str
+    events: int
+    logBytes: int
+    definition: Dict[str, Any]
 
 
 class WorkerTypeRequest(TypedDict):
@@ -1478,6 +1548,13 @@ OPERATIONS: Dict[str, Operation] = {
     "getWorkflowVersion": Operation("GET", "/v1/host/wopr/workflows/{workflowId}/versions/{revision}", False),
     "listNodeTypes": Operation("GET", "/v1/host/wopr/nodes", False),
     "getNodeType": Operation("GET", "/v1/host/wopr/nodes/{typeId}", False),
+    "validateWorkspec": Operation("POST", "/v1/workspec/validate", False),
+    "planWorkspec": Operation("POST", "/v1/workspec/plan", False),
+    "getWorkspecSchema": Operation("GET", "/v1/workspec/schema", False),
+    "getWorkspecDocument": Operation("GET", "/v1/workspec/documents/{workflowId}", False),
+    "putWorkspecDocument": Operation("PUT", "/v1/workspec/documents/{workflowId}", False),
+    "deleteWorkspecDocument": Operation("DELETE", "/v1/workspec/documents/{workflowId}", False),
+    "getWorkspecPlan": Operation("GET", "/v1/workspec/documents/{workflowId}/plan", False),
     "listAgents": Operation("GET", "/v1/host/wopr/agents", False),
     "getAgent": Operation("GET", "/v1/host/wopr/agents/{agentId}", False),
     "putAgent": Operation("PUT", "/v1/host/wopr/agents/{agentId}", False),
@@ -1504,6 +1581,8 @@ OPERATIONS: Dict[str, Operation] = {
     "listInterrupts": Operation("GET", "/v1/host/wopr/interrupts", False),
     "mintStreamTicket": Operation("POST", "/v1/host/wopr/runs/{runId}/stream-ticket", False),
     "listRunCallbacks": Operation("GET", "/v1/host/wopr/runs/{runId}/callbacks", False),
+    "getCaller": Operation("GET", "/v1/host/wopr/caller", False),
+    "getRunDefinition": Operation("GET", "/v1/host/wopr/runs/{runId}/definition", False),
     "registerWorkerType": Operation("POST", "/v1/host/wopr/worker-types", False),
     "listWorkerTypes": Operation("GET", "/v1/host/wopr/worker-types", False),
     "removeWorkerType": Operation("POST", "/v1/host/wopr/worker-types/{typeId}:remove", False),

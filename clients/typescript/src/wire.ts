@@ -1154,6 +1154,60 @@ export interface NodeTypeList {
   nextAfter?: string;
 }
 
+/** A WorkSpec 2.0 document. */
+export type WorkspecDocument = Record<string, unknown>;
+
+/** A JSON Schema (2020-12). */
+export type JsonSchema = Record<string, unknown>;
+
+export interface WorkspecProblem {
+  type: string;
+  title: string;
+  severity: "error" | "warning" | "info";
+  detail: string;
+  /** JSON pointer into the document. */
+  instance: string;
+  metric_id: string;
+  context: Record<string, unknown>;
+  suggestions: string[];
+}
+
+export interface WorkspecCounts {
+  error: number;
+  warning: number;
+  info: number;
+}
+
+export interface WorkspecVerdict {
+  /** No problem is an error. */
+  ok: boolean;
+  profile: "host" | "reference";
+  counts: WorkspecCounts;
+  problems: WorkspecProblem[];
+}
+
+export interface WorkspecStored {
+  workflowId: string;
+  revision: number;
+  result: "created" | "updated" | "unchanged";
+  documentSha256: string;
+  planSha256: string;
+  ok: boolean;
+  profile: string;
+  counts: WorkspecCounts;
+  problems: WorkspecProblem[];
+}
+
+/** Times in milliseconds from day 1, 00:00. */
+export interface WorkspecPlan {
+  anchorDate?: string;
+  offsetMin?: number;
+  originMs: number;
+  entries: Record<string, unknown>[];
+  documentSha256: string;
+  planSha256: string;
+}
+
 /** What an agent is. Of systemPrompt and systemPromptRef exactly one is there. */
 export interface AgentManifest {
   /**
@@ -1469,6 +1523,28 @@ export interface RunCallback {
 export interface RunCallbackList {
   callbacks: RunCallback[];
   nextAfter?: number;
+}
+
+export interface Caller {
+  keyId?: string;
+  subject?: string;
+  tenant: string;
+  /** Runs of the other mode are not seen. */
+  mode: "live" | "test";
+  scopes: string[];
+  /** Of a token of an issuer. */
+  expiresAt?: string;
+  /** The host: name, version, vendor. */
+  implementation: Record<string, unknown>;
+}
+
+export interface RunDefinition {
+  runId: string;
+  /** Events in its log now; the sequence of the next one. */
+  events: number;
+  logBytes: number;
+  /** As it was stored when the run was created, whatever was put since. */
+  definition: Record<string, unknown>;
 }
 
 export interface WorkerTypeRequest {
@@ -1955,6 +2031,21 @@ export interface ListNodeTypesQuery {
   after?: string;
 }
 
+/** Query parameters of `validateWorkspec`. */
+export interface ValidateWorkspecQuery {
+  /** host: as for runs of this host; reference: as the public validator. */
+  profile?: "host" | "reference";
+}
+
+/** Query parameters of `putWorkspecDocument`. */
+export interface PutWorkspecDocumentQuery {
+  /**
+   * Store it only if this is the revision that is stored now, 0: only if none is; else 409 with details.revision.
+   * The text that is stored already is no conflict.
+   */
+  ifRevision?: number;
+}
+
 /** Query parameters of `listAgents`. */
 export interface ListAgentsQuery {
   /** Entries per page. */
@@ -2126,6 +2217,13 @@ export const operations = {
   getWorkflowVersion: { method: "GET", path: "/v1/host/wopr/workflows/{workflowId}/versions/{revision}", idempotent: false },
   listNodeTypes: { method: "GET", path: "/v1/host/wopr/nodes", idempotent: false },
   getNodeType: { method: "GET", path: "/v1/host/wopr/nodes/{typeId}", idempotent: false },
+  validateWorkspec: { method: "POST", path: "/v1/workspec/validate", idempotent: false },
+  planWorkspec: { method: "POST", path: "/v1/workspec/plan", idempotent: false },
+  getWorkspecSchema: { method: "GET", path: "/v1/workspec/schema", idempotent: false },
+  getWorkspecDocument: { method: "GET", path: "/v1/workspec/documents/{workflowId}", idempotent: false },
+  putWorkspecDocument: { method: "PUT", path: "/v1/workspec/documents/{workflowId}", idempotent: false },
+  deleteWorkspecDocument: { method: "DELETE", path: "/v1/workspec/documents/{workflowId}", idempotent: false },
+  getWorkspecPlan: { method: "GET", path: "/v1/workspec/documents/{workflowId}/plan", idempotent: false },
   listAgents: { method: "GET", path: "/v1/host/wopr/agents", idempotent: false },
   getAgent: { method: "GET", path: "/v1/host/wopr/agents/{agentId}", idempotent: false },
   putAgent: { method: "PUT", path: "/v1/host/wopr/agents/{agentId}", idempotent: false },
@@ -2152,6 +2250,8 @@ export const operations = {
   listInterrupts: { method: "GET", path: "/v1/host/wopr/interrupts", idempotent: false },
   mintStreamTicket: { method: "POST", path: "/v1/host/wopr/runs/{runId}/stream-ticket", idempotent: false },
   listRunCallbacks: { method: "GET", path: "/v1/host/wopr/runs/{runId}/callbacks", idempotent: false },
+  getCaller: { method: "GET", path: "/v1/host/wopr/caller", idempotent: false },
+  getRunDefinition: { method: "GET", path: "/v1/host/wopr/runs/{runId}/definition", idempotent: false },
   registerWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types", idempotent: false },
   listWorkerTypes: { method: "GET", path: "/v1/host/wopr/worker-types", idempotent: false },
   removeWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types/{typeId}:remove", idempotent: false },
