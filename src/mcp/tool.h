@@ -149,6 +149,8 @@ int mcp_answer_text(struct mcp_call *call, struct str text, struct str object);
  * structuredContent by tools without an output schema; STR_NONE, for want of memory, becomes a
  * fixed INTERNAL_ERROR. */
 int mcp_fail(struct mcp_call *call, struct str object);
+/* RESULT_TOO_LARGE, as answers beyond MCP_RESULT_BYTES_MAX become by themselves. */
+int mcp_fail_too_large(struct mcp_call *call);
 enum mcp_retry { MCP_RETRY_NOT, MCP_RETRY_AT_ONCE, MCP_RETRY_AFTER };
 /* Makes that object.  message: what is wrong, where, what to do (WR-233), cut to 512 bytes.
  * details: a raw object or STR_NONE, left out beyond 4096 bytes. */

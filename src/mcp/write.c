@@ -28,8 +28,8 @@ static void text_item(struct jw *w, struct str text) {
     jw_end_object(w);
 }
 
-/* WR-220: the object as text, for clients that show nothing else, and as structuredContent.  That of
- * a failure is none of the output schema's, which clients hold it against all the same. */
+/* WR-220: the object as text, for clients that show nothing else, and as structuredContent.  A
+ * failure's is none of the output schema's, which clients hold it against all the same. */
 static void tool_write(const struct mcp_call *call, struct jw *w) {
     const struct mcp_answer *r = &call->answer;
     bool structured = r->kind == MCP_ANSWERED || !call->tool->output;
