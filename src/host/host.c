@@ -514,6 +514,8 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .issuers = h->issuers,
         .model_classes = model_classes(h),
         .fixtures = h->fixtures,
+        .rail = h->rail,
+        .rail_version = WOPR_VERSION,
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)
 #include "host/config.def"
