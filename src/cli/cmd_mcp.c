@@ -1,5 +1,5 @@
 /* cmd_mcp.c: wopr mcp: MCP over standard input and output, as desktop clients start it. */
-#include "base/clock.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/mcp_pipe.h"
@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const char USAGE[] =
     "usage: wopr mcp [--url URL] [SETTINGS]    serves MCP on standard input and output\n"
@@ -20,6 +21,33 @@ static const char USAGE[] =
     "running\n"
     "host, with the key of WOPR_API_KEY, --api-key-file FILE or data/dev-api-key.  Messages go to\n"
     "standard output, everything else to standard error.\n";
+
+/* --- signals --- */
+
+/* A signal is the end of the input: reads that wait return (EINTR), later ones find an empty file.
+ * Only the thread that reads gets it. */
+static int empty_fd = -1;
+
+static void on_signal(int sig) {
+    (void)sig;
+    if (empty_fd >= 0) (void)dup2(empty_fd, STDIN_FILENO);
+}
+
+static void signals_mask(int how) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    (void)pthread_sigmask(how, &set, NULL);
+}
+
+static void signals_take(void) {
+    struct sigaction end = {.sa_handler = on_signal}, none = {.sa_handler = SIG_IGN};
+    empty_fd = fs_open_null();
+    (void)sigaction(SIGTERM, &end, NULL);
+    (void)sigaction(SIGINT, &end, NULL);
+    (void)sigaction(SIGPIPE, &none, NULL);
+}
 
 /* --- the host of this process --- */
 
@@ -52,6 +80,11 @@ static void listen_here(struct config *cfg) {
     cfg->wire_mcp = true;
 }
 
+static int pipe_run(const struct mcp_pipe_config *pipe, struct wopr_error *err) {
+    signals_mask(SIG_UNBLOCK);
+    return mcp_pipe_run(pipe, err);
+}
+
 static int serve_file(struct cli *c) {
     struct wopr_error err = {0};
     struct host *h = NULL;
@@ -65,7 +98,7 @@ static int serve_file(struct cli *c) {
     if (rc == 0) {
         pipe.base = arena_printf(c->arena, "http://127.0.0.1:%u", host_port(h)).p;
         pipe.key = c->cfg.host_api_key;
-        rc = mcp_pipe_run(&pipe, &err);
+        rc = pipe_run(&pipe, &err);
     }
     if (rc != 0) (void)cli_fail(&err);
     host_stop(h);
@@ -81,7 +114,7 @@ static int serve_url(struct cli *c, const char *url) {
     if (rc != 0) return rc;
     pipe.base = r.base;
     pipe.key = r.key;
-    rc = mcp_pipe_run(&pipe, &err);
+    rc = pipe_run(&pipe, &err);
     return rc != 0 ? cli_fail(&err) : 0;
 }
 
@@ -104,16 +137,6 @@ static int describe(struct cli *c) {
     return rc != 0 ? cli_fail(&err) : 0;
 }
 
-/* The input ends with a signal, too: reading it returns. */
-static void on_signal(int sig) { (void)sig; }
-
-static void signals_take(void) {
-    struct sigaction end = {.sa_handler = on_signal}, none = {.sa_handler = SIG_IGN};
-    (void)sigaction(SIGTERM, &end, NULL);
-    (void)sigaction(SIGINT, &end, NULL);
-    (void)sigaction(SIGPIPE, &none, NULL);
-}
-
 int cmd_mcp(struct cli *c) {
     if (cli_help(c, USAGE)) return 0;
     bool describes = cli_take_flag(c, "--describe");
@@ -124,6 +147,7 @@ int cmd_mcp(struct cli *c) {
     if (rc != 0) return rc;
     if (describes) return describe(c);
     signals_take();
+    signals_mask(SIG_BLOCK); /* before any thread exists: all inherit it */
     if (logger_start() != 0) fputs("wopr: the log writer did not start\n", stderr);
     rc = url && url[0] ? serve_url(c, url) : serve_file(c);
     logger_stop();

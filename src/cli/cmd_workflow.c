@@ -1,7 +1,7 @@
 /* cmd_workflow.c: wopr workflow and wopr seed: definitions in the database file; with an address,
  * those of a running host (workflow_remote.c). */
 #include "base/clock.h"
-#include "cli/verbs.h"
+#include "cli/packs.h"
 #include "codec/json.h"
 #include "domain/lint.h"
 #include "packs/pins.h"
@@ -53,6 +53,7 @@ static int over_file(struct cli *c, struct store *s, const char *path, struct st
     if (good && s == NULL) summary_print(c, path, &sum);
     if (good && s != NULL)
         rc = pack_pins_check(s, buf_str(&text), tenant, PACK_LANGUAGES_HERE, c->arena, err);
+    if (good && s != NULL && rc == 0) rc = packs_load_check(c, s, k, tenant, sum.wf, err);
     if (good && s != NULL && rc == 0) {
         rc = seed_text(s, buf_str(&text), tenant, &k->env, &terms, c->arena, &what, err);
         if (rc == 0) printf("%s: %s\n", path, words[what]);

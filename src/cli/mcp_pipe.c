@@ -16,6 +16,7 @@
 #include "mcp/era.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 
 enum {
@@ -200,6 +201,9 @@ static void *worker_main(void *arg) {
     struct pipe *p = arg;
     struct operator_link *l = NULL;
     struct wopr_error err;
+    sigset_t all;
+    sigfillset(&all); /* signals end the reading of the input */
+    (void)pthread_sigmask(SIG_BLOCK, &all, NULL);
     if (operator_link_new(&l, &err) != 0) l = NULL;
     pthread_mutex_lock(&p->lock);
     while (!p->closing) {

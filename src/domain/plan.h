@@ -83,6 +83,8 @@ enum {
     SEALED_LEFT = -2,   /* variables that the parent of an ended child must still read */
     SEALED_TASKS = -16  /* from here downwards: what is sealed for the tasks of nodes */
 };
+/* From here upwards: recorded answers of nodes, which are no events (engine/answer_clear.h). */
+#define SEALED_ANSWERS    (INT64_C(1) << 62)
 #define SEALED_IMAGE(seq) (INT64_MIN + (seq)) /* place of a checkpoint, which is no such row */
 struct plan_sealed {
     int64_t seq; /* of the event, or SEALED_* */

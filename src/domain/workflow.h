@@ -103,6 +103,7 @@ struct wf_channel { /* CHAN, 20-runtime 5.1 */
     enum reducer reducer;
     struct str reducer_name;     /* as declared */
     const struct schema *schema; /* NULL = any */
+    struct str schema_text;      /* raw or empty */
     bool schema_is_array;
     bool schema_is_each; /* an array, and each of its elements is judged alone */
     int64_t schema_version, max_size, ttl_ms; /* 0 = none */

@@ -42,12 +42,22 @@ struct engine_memory {                       /* long-term memory of nodes (MEM-2
 struct engine_modules {
     void *ctx;
     /* Which tarball a new run of the tenant executes the type with.  definition: whose pins must
-     * hold, and choose; or empty.  VALIDATION, PACK_INTEGRITY, PACK_LOAD, PACK_RUNTIME. */
+     * hold, and choose; or empty.  anew: by what is installed at this moment, not a moment ago.
+     * VALIDATION, PACK_INTEGRITY, PACK_LOAD, PACK_RUNTIME. */
     int (*resolve)(void *ctx, struct str tenant, struct str type_id, struct str definition,
-                   struct sha256 *pack, bool *found, struct wopr_error *err);
+                   bool anew, struct sha256 *pack, bool *found, struct wopr_error *err);
     /* The type as this tarball has it; lives as long as ctx.  NULL: err says why. */
     const struct node_type *(*type)(void *ctx, const struct sha256 *pack, struct str type_id,
                                     struct wopr_error *err);
+};
+/* Agents that installed packs bring (AGT-40 to AGT-46).  Any thread. */
+struct engine_agents {
+    void *ctx;
+    /* The definition that a new run of the tenant goes by, in a; empty: no installed pack has such
+     * an agent.  pins: raw member packs of the workflow, which must hold, and chooses; or empty.
+     * PACK_INTEGRITY, PACK_LOAD. */
+    int (*of_pack)(void *ctx, struct str tenant, struct str agent_id, struct str pins,
+                   struct arena *a, struct str *out, struct wopr_error *err);
 };
 struct engine_config {
     unsigned workers;          /* default: cores */
@@ -64,6 +74,7 @@ struct engine_config {
     struct egress *egress;         /* sends the requests of nodes; NULL = they fail */
     struct sandbox *sandbox;       /* executes the modules of packs; NULL = they fail */
     struct engine_modules modules; /* node types of installed packs; resolve NULL: there are none */
+    struct engine_agents agents;   /* of installed packs; of_pack NULL: there are none */
     const struct remotes *remotes; /* what nodes may speak to by name; NULL = nothing */
     unsigned children_open_max;    /* unfinished children of one run, 128 (WF-51) */
     struct vault *vault; /* seals clear values; NULL = runs with sensitive values cannot proceed,
@@ -115,6 +126,17 @@ MUST_CHECK int engine_workflow(struct engine *e, struct str tenant, bool test_mo
 /* The same on a thread that others wait for: WOPR_E_TOO_BIG when it would have to be compiled. */
 MUST_CHECK int engine_workflow_here(struct engine *e, struct str tenant, bool test_mode,
                                     struct str workflow_id, struct workflow **out,
+                                    struct wopr_error *err);
+
+/* Can each type that a pack of the tenant has be loaded, and do the pins of the definition hold
+ * (PACK-64)?  Loads what was not loaded yet, so it may take a while: not for a thread that others
+ * wait for.  err says where.  What struct engine_modules says, or a code that passes. */
+MUST_CHECK int engine_packs_check(struct engine *e, struct str tenant, const struct workflow *wf,
+                                  struct arena *a, struct wopr_error *err);
+/* The same without an engine. */
+MUST_CHECK int engine_modules_check(const struct engine_modules *m,
+                                    const struct node_registry *types, struct str tenant,
+                                    const struct workflow *wf, struct arena *a,
                                     struct wopr_error *err);
 
 enum engine_op {

@@ -54,21 +54,11 @@ void node_end_failed(struct step *st, int node, const struct failure *f) {
 
 /* NODE-18.  Sorted.  Trying again cures none of these. */
 static const char *const FINAL_CODES[] = {
-    "capability_not_provided",
-    "channel_access_denied",
-    "channel_cross_engine_write_forbidden",
-    "child_cancelled",
-    "conformance_test_failure",
-    "event_payload_invalid",
-    "handoff_return_invalid",
-    "handoff_task_invalid",
-    "input_unresolved",
-    "loopback_limit_exceeded",
-    "recursion_limit_exceeded",
-    "subworkflow_depth_exceeded",
-    "unknown_child_workflow",
-    "unsupported_node_type",
-    "validation_error",
+    "capability_not_provided", "channel_access_denied",    "channel_cross_engine_write_forbidden",
+    "child_cancelled",         "conformance_test_failure", "event_payload_invalid",
+    "handoff_return_invalid",  "handoff_task_invalid",     "input_unresolved",
+    "loopback_limit_exceeded", "recursion_limit_exceeded", "subworkflow_depth_exceeded",
+    "unknown_child_workflow",  "unsupported_node_type",    "validation_error",
     "version_out_of_range",
 };
 

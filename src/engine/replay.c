@@ -19,6 +19,7 @@
 #include "engine/fork_info.h"
 #include "engine/fork_wait.h"
 #include "engine/invoke.h"
+#include "engine/requirement.h"
 #include "engine/task_replay.h"
 #include "engine/task_type.h"
 #include "engine/timers.h"
@@ -504,6 +505,14 @@ static bool replay_effect(struct step *st, int node, struct failure *f) {
     return true;
 }
 
+/* A credential is not asked for again: the source says whether its node began (EVT-24). */
+static bool replay_refused(struct step *st, int node, struct failure *f) {
+    const struct event *g = source_leader(st);
+    if (st->state->nodes[node].status == NODE_RUNNING || !failure_recorded(st, g, node, f))
+        return false;
+    return g->kind == EV_NODE_FAILED && requirement_code(f->code);
+}
+
 static bool replay_lacked(struct step *st, int node, struct failure *f) {
     struct failure was;
     if (!failure_recorded(st, source_leader(st), node, &was) || !str_eq(was.code, SOURCE_MISSING))
@@ -620,6 +629,7 @@ static const struct timeline_ops REPLAY_OPS = {.close = replay_close,
                                                .answered = replay_answered,
                                                .goes_on = replay_goes_on,
                                                .serves = replay_serves,
+                                               .refused = replay_refused,
                                                .call = replay_call,
                                                .ids = replay_ids,
                                                .effect = replay_effect,

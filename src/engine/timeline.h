@@ -31,6 +31,8 @@ struct timeline_ops {
     bool (*answered)(struct step *st, const struct intr_state *i); /* it has the answer to it */
     bool (*goes_on)(struct step *st, int node);                    /* it leads nowhere else */
     bool (*serves)(struct step *st, int node); /* while it leads: a worker had the node's type */
+    /* While it leads: the node lacked a credential, as *f says, and did not begin. */
+    bool (*refused)(struct step *st, int node, struct failure *f);
     /* --- the outside --- */
     void (*call)(struct step *st, int node, struct node_call *call);
     struct str (*ids)(struct step *st, int node);

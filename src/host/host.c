@@ -19,8 +19,10 @@
 #include "host/seal_file.h"
 #include "host/seal_old.h"
 #include "host/sessions.h"
+#include "http/assets.h"
 #include "mcp/server.h"
 #include "nodes/nodes.h"
+#include "nodes/pack_agents.h"
 #include "nodes/pack_loader.h"
 #include "otel/otel.h"
 #include "store/agents.h"
@@ -78,6 +80,7 @@ struct host {
     struct egress *egress; /* NULL = off */
     struct sandbox *sandbox;
     struct pack_loader *packs;
+    struct pack_agents *pack_agents;
     struct remotes remotes;
     struct engine *engine;
     struct rail *rail;
@@ -86,6 +89,7 @@ struct host {
     struct otel *otel;   /* NULL = off */
     struct trace_policy trace;
     struct v1 *v1;
+    struct http_assets *assets; /* NULL: no dashboard */
     struct http_server *http;
     struct metrics_sources sources;
     const char *const *capabilities;
@@ -146,16 +150,6 @@ static int ai_names(struct host *h, struct wopr_error *err) {
     h->limits.ai_providers = all;
     h->limits.byok_providers = byok;
     return 0;
-}
-
-/* AGT-13: advertised are the classes that the operator names providers for; without any, none. */
-static const char *const *model_classes(struct host *h) {
-    const unsigned has = ai_providers_classes(h->ai);
-    const char **all = ARENA_ARRAY(h->arena, const char *, AGENT_CLASSES_NR + 1);
-    size_t n = 0;
-    for (unsigned i = 0; all && i < AGENT_CLASSES_NR; i++)
-        if ((has >> i & 1u) != 0) all[n++] = AGENT_CLASSES[i];
-    return n > 0 ? all : NULL;
 }
 
 /* A store of credentials that no node here resolves is not worth a word (CAP-19). */
@@ -367,15 +361,15 @@ static int build_otel(struct host *h, struct wopr_error *err) {
     return otel_wanted(&oc) ? otel_new(h->journal, &oc, &h->otel, err) : 0;
 }
 
-/* Without a program to execute modules there are no packs: only wopr itself can be one. */
-static int build_sandbox(struct host *h, struct wopr_error *err) {
+/* Without a program to execute modules there are none: only wopr itself can be one. */
+static int build_packs(struct host *h, struct wopr_error *err) {
     const struct sandbox_config sc = {.program = h->cfg.host_wasm_program,
                                       .workers = (unsigned)h->cfg.host_wasm_workers,
                                       .memory_max = (uint64_t)h->cfg.host_wasm_memory_max,
                                       .time_ms_max = (int)h->cfg.host_wasm_time_ms};
-    if (!h->cfg.host_wasm_program[0]) return 0;
-    int rc = sandbox_new(&sc, &h->sandbox, err);
-    return rc == 0 ? pack_loader_new(h->store, h->sandbox, &h->packs, err) : rc;
+    int rc = h->cfg.host_wasm_program[0] ? sandbox_new(&sc, &h->sandbox, err) : 0;
+    const struct pack_loader_config pc = {h->store, h->sandbox, &h->remotes};
+    return rc == 0 ? pack_loader_new(&pc, &h->packs, err) : rc;
 }
 
 /* Sessions are led by commands and tools alike, so the engine is told of them before it starts. */
@@ -422,6 +416,7 @@ static int build_engine(struct host *h, struct wopr_error *err) {
         .led = {h->rail, rail_take},
     };
     if (h->packs) ec.modules = pack_loader_modules(h->packs);
+    ec.agents = pack_agents_hook(h->pack_agents);
 #define OPT_ENGINE(...) FILL(ec, engine, __VA_ARGS__)
 #define OPT_BOUNDS(...) FILL(ec.bounds, bounds, __VA_ARGS__)
 #define OPT_MEMORY(...) FILL(ec.memory, memory, __VA_ARGS__)
@@ -508,11 +503,11 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .audit_s = h->cfg.host_audit_s,
         .traces = h->trace.on,
         .conversations = h->cfg.host_conversations,
-        .wasm = h->packs ? sandbox_limits(h->sandbox) : (struct sandbox_limits){0},
+        .wasm = h->sandbox ? sandbox_limits(h->sandbox) : (struct sandbox_limits){0},
         .memory = node_registry_find(h->types, STR("vendor.wopr.recall")) != NULL,
         .memory_entry_max = h->cfg.memory_entry_bytes_max,
         .issuers = h->issuers,
-        .model_classes = model_classes(h),
+        .model_classes = ai_file_classes(h->ai, h->arena),
         .fixtures = h->fixtures,
         .rail = h->rail,
         .rail_version = WOPR_VERSION,
@@ -530,6 +525,7 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     h->sources.journal = h->journal;
     h->sources.engine = h->engine;
     h->sources.egress = h->egress;
+    h->sources.sandbox = h->sandbox;
     h->sources.issuers = h->issuers_watch;
     h->sources.hooks = h->hooks;
     h->sources.audit = h->audit;
@@ -552,9 +548,10 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     if (hc.rates.key_burst == 0) hc.rates.key_burst = BURST_S * hc.rates.key_rate;
     if (hc.rates.tenant_burst == 0) hc.rates.tenant_burst = BURST_S * hc.rates.tenant_rate;
     hc.rates.large_body_burst = LARGE_BURST_S * hc.rates.large_body_rate;
-    const struct http_mount mounts[] = {*v1_mount(h->v1)}; /* the first answers "/" too */
-    return http_server_new(&hc, mounts, sizeof mounts / sizeof mounts[0], h->journal, &h->http,
-                           err);
+    struct http_mount mounts[2] = {*v1_mount(h->v1)}; /* the first answers "/" too */
+    size_t mounts_nr = 1;
+    if (h->assets != NULL) mounts[mounts_nr++] = *http_assets_mount(h->assets);
+    return http_server_new(&hc, mounts, mounts_nr, h->journal, &h->http, err);
 }
 
 int host_new(const struct config *cfg, const struct node_type *extra, size_t extra_nr,
@@ -579,13 +576,15 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = build_egress(h, err);
     if (rc == 0) rc = build_issuers(h, err);
     if (rc == 0) rc = build_remotes(h, err);
-    if (rc == 0) rc = build_sandbox(h, err);
+    if (rc == 0) rc = build_packs(h, err);
     if (rc == 0) rc = load_seeds(h, err); /* which fixtures are true depends on both */
+    if (rc == 0) rc = pack_agents_new(h->store, &h->pack_agents, err);
     if (rc == 0) rc = build_engine(h, err);
     if (rc == 0) rc = build_otel(h, err);
     if (rc == 0) rc = build_hooks(h, err);
     if (rc == 0) rc = build_audit(h, err);
     if (rc == 0) rc = build_wire(h, err);
+    if (rc == 0 && cfg->wire_ui) rc = http_assets_new(&h->assets, err);
     if (rc != 0) {
         host_free(h);
         return rc;
@@ -652,10 +651,12 @@ void host_stop(struct host *h) {
 void host_free(struct host *h) {
     if (h == NULL) return;
     host_stop(h);
+    http_assets_free(h->assets);
     v1_free(h->v1);
     engine_free(h->engine);
     rail_free(h->rail);
     pack_loader_free(h->packs);
+    pack_agents_free(h->pack_agents);
     sandbox_free(h->sandbox);
     egress_free(h->egress);
     hooks_free(h->hooks);

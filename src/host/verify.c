@@ -334,6 +334,7 @@ int host_verify(struct store *s, struct vault *vault, void (*report)(void *ctx, 
     if (rc == 0) rc = verify_hooks(&v, err);
     if (rc == 0) rc = verify_credentials(&v, err);
     if (rc == 0) rc = verify_memory(&v, err);
+    if (rc == 0) rc = verify_packs(&v, err);
     if (rc == 0) rc = verify_agents(&v, err);
     if (rc == 0) rc = verify_runs(&v, runs, err);
     payload_rules_free(v.rules);

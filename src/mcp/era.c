@@ -118,8 +118,8 @@ static int modern_judge(const struct mcp_message *m, const struct mcp_headers *h
     return 0;
 }
 
-/* No version in the message: the header's alone.  initialize is the older era's whatever the header
- * says, since clients of both eras begin with it. */
+/* No version in the message: the header's alone.  initialize is the older era's unless header and
+ * message both say otherwise, since clients of both eras begin with it. */
 static int legacy_judge(const struct mcp_message *m, const struct mcp_headers *h, struct arena *a,
                         struct mcp_error *why) {
     bool begins = str_eqc(m->method, "initialize");
@@ -148,7 +148,8 @@ int mcp_era_judge(const struct mcp_message *m, const struct mcp_headers *h, stru
         return mcp_error_set(why, MCP_INVALID_PARAMS, MCP_MALFORMED,
                              MCP_META_VERSION " must be a version, like \"" MCP_VERSION_MODERN
                                               "\"");
-    if (named == 1 && !str_eqc(m->method, "initialize"))
+    bool begins = str_eqc(m->method, "initialize");
+    if (named == 1 && (!begins || str_eq(h->version, version)))
         return modern_judge(m, h, version, a, out, why);
     return legacy_judge(m, h, a, why);
 }

@@ -173,6 +173,7 @@ static void definitions(void) {
     struct str text = say("getWorkflow", "/v1/workflows/conformance-noop", NULL, NULL, 200).body;
     const char *body = arena_cstr(test_arena(), text), *path = "/v1/host/wopr/workflows";
     const char *own = fmt("%s/conformance-noop", path);
+    say("getCaller", "/v1/host/wopr/caller", NULL, NULL, 200);
     say("listWorkflows", fmt("%s?limit=2", path), NULL, NULL, 200);
     say("listWorkflows", fmt("%s?limit=x", path), NULL, NULL, 400);
     say("checkWorkflow", fmt("%s:check", path), body, NULL, 200);
@@ -217,6 +218,7 @@ static const char *begin(const char *workflow, const char *extras) {
 
 static void read_all(const char *run) {
     say("getRun", fmt("/v1/runs/%s", run), NULL, NULL, 200);
+    say("getRunDefinition", fmt("/v1/host/wopr/runs/%s/definition", run), NULL, NULL, 200);
     say("getRunAgents", fmt("/v1/host/wopr/runs/%s/agents", run), NULL, NULL, 200);
     say("getDebugBundle", fmt("/v1/runs/%s/debug-bundle", run), NULL, NULL, 200);
     say("listRunCallbacks", fmt("/v1/host/wopr/runs/%s/callbacks", run), NULL, NULL, 200);
@@ -408,6 +410,17 @@ static void webhooks(void) {
     say("unregisterWebhook", mine, NULL, NULL, 404);
 }
 
+static void over_mcp(void) {
+    static const char PING[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
+    say("callMcp", "/v1/mcp", PING, NULL, 200);
+    say("callMcp", "/v1/mcp", "{\"jsonrpc\":\"2.0\",\"id\":1}", NULL, 400);
+    say("callMcp", "/v1/mcp", PING, LINES("Mcp-Session-Id: none"), 404);
+    say("callMcp", "/v1/mcp", PING, LINES("Origin: http://elsewhere.example"), 403);
+    say("getResourceMetadata", "/.well-known/oauth-protected-resource/v1/mcp", NULL, NO_BEARER,
+        200);
+    say("getHostResourceMetadata", "/.well-known/oauth-protected-resource", NULL, NO_BEARER, 200);
+}
+
 static void packs(void) {
     static const char NAME[] = "vendor.answers.tools";
     const char *all = fmt("/v1/packs/%s/-", NAME), *one = fmt("%s/1.0.0", all);
@@ -478,6 +491,7 @@ Test(answers,
     workers();
     webhooks();
     packs();
+    over_mcp();
     buf_addc(&answered, '\0');
     for (size_t i = 0; i < n; i++)
         cr_expect_not_null(strstr(answered.p, fmt("%s ", all[i].id)),
@@ -537,6 +551,8 @@ static void refuse_credentials(const struct op *op, const char *poor) {
     struct reply r = refusal(op, "", body, NO_BEARER);
     expect_status(op, &r, 401, "without a key");
     cr_expect_not_null(header(&r, "WWW-Authenticate").p);
+    if (strcmp(op->id, "callMcp") == 0) return; /* each tool has its own */
+    if (strcmp(op->id, "getCaller") == 0) return; /* any key may ask what it is */
     r = refusal(op, "", body, LINES(poor));
     expect_status(op, &r, 403, "without the scope");
 }

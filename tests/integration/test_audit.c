@@ -137,6 +137,32 @@ Test(audit, memory_that_an_operator_deletes_is_told /* AUD-3, MEM-3 */) {
     cr_expect_eq(verified(&out), 0, STR_FMT, STR_ARG(out));
 }
 
+/* The value is in no entry, only whose it is and its name. */
+Test(audit, credentials_that_an_operator_sets_and_deletes_are_told /* AUD-3, NODE-5 */) {
+    const char *value = fmt("%s/value", sv.dir);
+    FILE *f = fopen(value, "w");
+    cr_assert_not_null(f);
+    fputs("hk-audit-canary-0123456789\n", f);
+    fclose(f);
+    struct str out;
+    const char *const commands[] = {"set openai-main --provider openai --subject ada",
+                                    "set plain --test", "delete plain --test", "delete none"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        const char *line =
+            fmt("'%s' secrets %s --db '%s' <'%s'", WOPR_PROGRAM, commands[i], sv.db, value);
+        cr_expect_eq(system(line) == 0, i < 3, "%s", line);
+    }
+    (void)create_run(&sv, "conformance-noop", NULL);
+    struct str all = entries_until(1, "http.request", "\"method\":\"POST\"");
+    cr_expect_eq(lines_with(all, "\"type\":\"secret.set\"", ""), 2u, STR_FMT, STR_ARG(all));
+    cr_expect_eq(lines_with(all, "\"type\":\"secret.set\"", "\"subject\":\"ada\""), 1u);
+    cr_expect_eq(lines_with(all, "\"type\":\"secret.set\"", "\"provider\":\"openai\""), 1u);
+    cr_expect_eq(lines_with(all, "\"type\":\"secret.deleted\"", "\"name\":\"plain\""), 1u);
+    cr_expect_eq(lines_with(all, "\"type\":\"secret.deleted\"", ""), 1u);
+    cr_expect_not(holds(all, "audit-canary"), "a value");
+    cr_expect_eq(verified(&out), 0, STR_FMT, STR_ARG(out));
+}
+
 Test(audit, a_repetition_does_nothing_and_is_told_as_a_request /* AUD-3 IDEM-5 */) {
     static const char *const KEY[] = {"Idempotency-Key: once", NULL};
     static const char BODY[] = "{\"workflowId\":\"conformance-noop\"}";

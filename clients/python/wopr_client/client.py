@@ -96,6 +96,10 @@ class Discovery:
     def __init__(self, transport: Transport):
         self._call = transport.call
 
+    def caller(self, **options: Unpack[CallOptions]) -> wire.Caller:
+        """Whose credential the client has, and what it may do."""
+        return cast(wire.Caller, self._call("getCaller", **options))
+
     def capabilities(self, **options: Unpack[CallOptions]) -> wire.Capabilities:
         """What the host can do."""
         return cast(wire.Capabilities, self._call("getCapabilities", **options))
@@ -341,6 +345,10 @@ class Runs:
     def stream_ticket(self, run_id: str, **options: Unpack[CallOptions]) -> wire.StreamTicket:
         """A ticket for one stream, to hand to a browser."""
         return cast(wire.StreamTicket, self._call("mintStreamTicket", path={"runId": run_id}, repeatable=True, **options))
+
+    def definition(self, run_id: str, **options: Unpack[CallOptions]) -> wire.RunDefinition:
+        """The definition that the run goes by, whatever was put since, and how long its log is."""
+        return cast(wire.RunDefinition, self._call("getRunDefinition", path={"runId": run_id}, **options))
 
     def callbacks(self, run_id: str, *, limit: Optional[int] = None, after: Optional[int] = None) -> wire.RunCallbackList:
         """What came of the questions that the run sent to its callback URL: one page, by sequence."""

@@ -1110,6 +1110,23 @@ class RunCallbackList(TypedDict):
     nextAfter: NotRequired[int]
 
 
+class Caller(TypedDict):
+    keyId: NotRequired[str]
+    subject: NotRequired[str]
+    tenant: str
+    mode: Literal["live", "test"]
+    scopes: List[str]
+    expiresAt: NotRequired[str]
+    implementation: Dict[str, Any]
+
+
+class RunDefinition(TypedDict):
+    runId: str
+    events: int
+    logBytes: int
+    definition: Dict[str, Any]
+
+
 class WorkerTypeRequest(TypedDict):
     typeId: str
     inputSchema: NotRequired[Dict[str, Any]]
@@ -1491,12 +1508,15 @@ class AuditAnomaly(TypedDict):
 class McpMessage(TypedDict):
     """One message of JSON-RPC 2.0. Nothing is answered to a notification (202)."""
 
-    jsonrpc: NotRequired[Literal["2.0"]]
+    jsonrpc: Literal["2.0"]
     id: NotRequired[Any]
     method: NotRequired[str]
     params: NotRequired[Dict[str, Any]]
     result: NotRequired[Dict[str, Any]]
     error: NotRequired[Dict[str, Any]]
+
+
+McpFailure = Union[ErrorEnvelope, McpMessage]
 
 
 class ProtectedResource(TypedDict):
@@ -1626,6 +1646,8 @@ OPERATIONS: Dict[str, Operation] = {
     "listInterrupts": Operation("GET", "/v1/host/wopr/interrupts", False),
     "mintStreamTicket": Operation("POST", "/v1/host/wopr/runs/{runId}/stream-ticket", False),
     "listRunCallbacks": Operation("GET", "/v1/host/wopr/runs/{runId}/callbacks", False),
+    "getCaller": Operation("GET", "/v1/host/wopr/caller", False),
+    "getRunDefinition": Operation("GET", "/v1/host/wopr/runs/{runId}/definition", False),
     "registerWorkerType": Operation("POST", "/v1/host/wopr/worker-types", False),
     "listWorkerTypes": Operation("GET", "/v1/host/wopr/worker-types", False),
     "removeWorkerType": Operation("POST", "/v1/host/wopr/worker-types/{typeId}:remove", False),

@@ -34,6 +34,10 @@ async function* pages<T>(first: (cursor: string | undefined) => Promise<{ items:
 class Discovery {
   constructor(private readonly transport: Transport) {}
 
+  /** Whose credential the client has, and what it may do. */
+  caller(options?: CallOptions): Promise<wire.Caller> {
+    return this.transport.call("getCaller", {}, options);
+  }
   /** What the host can do. */
   capabilities(options?: CallOptions): Promise<wire.Capabilities> {
     return this.transport.call("getCapabilities", {}, options);
@@ -285,6 +289,10 @@ class Runs {
   /** A ticket for one stream, to hand to a browser. */
   streamTicket(runId: string, options?: CallOptions): Promise<wire.StreamTicket> {
     return this.transport.call("mintStreamTicket", { path: { runId }, repeatable: true }, options);
+  }
+  /** The definition that the run goes by, whatever was put since, and how long its log is. */
+  definition(runId: string, options?: CallOptions): Promise<wire.RunDefinition> {
+    return this.transport.call("getRunDefinition", { path: { runId } }, options);
   }
   /** What came of the questions that the run sent to its callback URL: one page, by sequence. */
   callbacks(runId: string, query: wire.ListRunCallbacksQuery = {}, options?: CallOptions): Promise<wire.RunCallbackList> {

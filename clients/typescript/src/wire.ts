@@ -1525,6 +1525,28 @@ export interface RunCallbackList {
   nextAfter?: number;
 }
 
+export interface Caller {
+  keyId?: string;
+  subject?: string;
+  tenant: string;
+  /** Runs of the other mode are not seen. */
+  mode: "live" | "test";
+  scopes: string[];
+  /** Of a token of an issuer. */
+  expiresAt?: string;
+  /** The host: name, version, vendor. */
+  implementation: Record<string, unknown>;
+}
+
+export interface RunDefinition {
+  runId: string;
+  /** Events in its log now; the sequence of the next one. */
+  events: number;
+  logBytes: number;
+  /** As it was stored when the run was created, whatever was put since. */
+  definition: Record<string, unknown>;
+}
+
 export interface WorkerTypeRequest {
   typeId: string;
   /** JSON Schema 2020-12 of the inputs. */
@@ -1952,7 +1974,7 @@ export interface AuditAnomaly {
 
 /** One message of JSON-RPC 2.0. Nothing is answered to a notification (202). */
 export interface McpMessage {
-  jsonrpc?: "2.0";
+  jsonrpc: "2.0";
   /** A string or an integer; null in the answer to what could not be read. */
   id?: unknown;
   method?: string;
@@ -1960,6 +1982,9 @@ export interface McpMessage {
   result?: Record<string, unknown>;
   error?: Record<string, unknown>;
 }
+
+/** What is wrong with the message is said in JSON-RPC, what is wrong with the request in the envelope. */
+export type McpFailure = ErrorEnvelope | McpMessage;
 
 export interface ProtectedResource {
   resource: string;
@@ -2328,6 +2353,8 @@ export const operations = {
   listInterrupts: { method: "GET", path: "/v1/host/wopr/interrupts", idempotent: false },
   mintStreamTicket: { method: "POST", path: "/v1/host/wopr/runs/{runId}/stream-ticket", idempotent: false },
   listRunCallbacks: { method: "GET", path: "/v1/host/wopr/runs/{runId}/callbacks", idempotent: false },
+  getCaller: { method: "GET", path: "/v1/host/wopr/caller", idempotent: false },
+  getRunDefinition: { method: "GET", path: "/v1/host/wopr/runs/{runId}/definition", idempotent: false },
   registerWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types", idempotent: false },
   listWorkerTypes: { method: "GET", path: "/v1/host/wopr/worker-types", idempotent: false },
   removeWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types/{typeId}:remove", idempotent: false },

@@ -3,7 +3,13 @@
  * applies to the next request.
  */
 #include "store/credentials.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "codec/jobj.h"
 #include "store/sqlite/sql.h"
+
+#define TOLD_BYTES_MAX (16u * 1024)
 
 static int row_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
     struct credential *c = row;
@@ -30,6 +36,25 @@ static void id_bind(struct query *q, const struct credential_id *id) {
     bind_text(q, id->issuer);
     bind_text(q, id->subject);
     bind_text(q, id->name);
+}
+
+/* AUD-3: whose, and under which name; never the value. */
+static int change_tell(struct conn *c, const char *type, const struct credential_id *id,
+                       struct str provider, struct wopr_error *err) {
+    struct plan_audit row = {.at_ms = clock_wall_ms(), .type = str_c(type), .tenant = id->tenant};
+    struct jobj o;
+    jobj_begin(&o, TOLD_BYTES_MAX);
+    jw_kstr(&o.w, "name", id->name);
+    if (provider.n > 0) jw_kstr(&o.w, "provider", provider);
+    if (id->issuer.n > 0) jw_kstr(&o.w, "issuer", id->issuer);
+    if (id->subject.n > 0) jw_kstr(&o.w, "subject", id->subject);
+    jw_kbool(&o.w, "testMode", id->test_mode);
+    char *details = jobj_take(&o, &row.details.n);
+    row.details.p = details;
+    int rc = details ? audit_effect(c, &row, err)
+                     : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an audit entry");
+    mem_free(details);
+    return rc;
 }
 
 /* Nothing was written: for which of the reasons? */
@@ -62,6 +87,7 @@ int store_credential_put(struct store *s, const struct credential *c, struct wop
     bind_int(&q, CREDENTIALS_MAX);
     rc = query_run(&q, err);
     if (rc == 0 && sqlite3_changes64(s->writer->db) == 0) rc = put_refused(s, c, err);
+    if (rc == 0) rc = change_tell(s->writer, "secret.set", &c->id, c->provider, err);
     return write_end(s, rc, err);
 }
 
@@ -91,6 +117,7 @@ int store_credential_delete(struct store *s, const struct credential_id *id,
     rc = query_run(&q, err);
     if (rc == 0 && sqlite3_changes64(s->writer->db) == 0)
         rc = wopr_error_set(err, WOPR_E_NOT_FOUND, "no such credential");
+    if (rc == 0) rc = change_tell(s->writer, "secret.deleted", id, STR_NONE, err);
     return write_end(s, rc, err);
 }
 

@@ -4,6 +4,7 @@
  * together with its feature.
  */
 #include "domain/agent_manifest.h"
+#include "http/assets.h"
 #include "mcp/era.h"
 #include "packs/judge.h"
 #include "store/agents.h"
@@ -593,9 +594,15 @@ int v1_get_capabilities(struct http_call *c) {
     return wire_reply_document(c, v->discovery, v->discovery_etag, V1_DISCOVERY_CACHE);
 }
 
-/* The bare address says where to begin. */
+/* The bare address says where to begin; a person's browser is sent to the dashboard. */
 int v1_get_index(struct http_call *c) {
     c->cache_control = V1_DISCOVERY_CACHE;
+    http_reply_header(c, "Vary", STR("Accept"));
+    if (v1_of(c)->cfg.ui && http_assets_wanted(http_header(c, "Accept"))) {
+        http_reply_header(c, "Location", STR(HTTP_ASSETS_PREFIX "/"));
+        http_reply(c, 302, STR(""));
+        return HTTP_DONE;
+    }
     http_reply(c, 200,
                STR("{\"name\":\"wopr\",\"discovery\":\"/.well-known/openwop\","
                    "\"openapi\":\"/v1/openapi.json\","

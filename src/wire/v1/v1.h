@@ -41,6 +41,7 @@ struct v1_config {
     const struct http_issuers *issuers; /* NULL = tokens of others are not taken */
     bool traces;                        /* spans of runs are exported */
     bool conversations;                 /* CONV-1 */
+    bool ui;                            /* browsers that ask for / are sent to the dashboard */
     struct sandbox_limits wasm;         /* of modules of packs; workers 0: none is executed */
     bool memory;                        /* a node type here uses long-term memory */
     int64_t memory_entry_max;           /* bytes of the content of an entry */

@@ -232,22 +232,22 @@ static void exec_measure(const struct node_call *call, struct node_result *out) 
 }
 
 static const struct node_type TEST_TYPES[] = {
-    {"test.measure", exec_measure, NULL, NODE_AT_ONCE, NULL},
-    {"test.drift", exec_drift, NULL, 0, NULL},
-    {"test.many", exec_many, NULL, 0, NULL},
-    {"test.forge", exec_forge, NULL, 0, NULL},
-    {"test.note", exec_note, NULL, 0, NULL},
-    {"test.noteAtOnce", exec_note_at_once, NULL, NODE_AT_ONCE, NULL},
-    {"test.flaky", exec_flaky, NULL, 0, NULL},
-    {"test.hold", exec_hold, NULL, 0, NULL},
-    {"test.badOutput", exec_bad_output, NULL, 0, NULL},
-    {"test.brokenJson", exec_broken_json, NULL, 0, NULL},
-    {"test.badEffect", exec_bad_effect, NULL, 0, NULL},
-    {"test.badError", exec_bad_error, NULL, 0, NULL},
-    {"test.artifact", exec_artifact, NULL, 0, NULL},
-    {"test.tell", exec_tell, NULL, 0, NULL},
-    {"test.complain", exec_complain, NULL, 0, NULL},
-    {"test.stepper", exec_stepper, NULL, 0, NULL},
+    {.type_id = "test.measure", .fn = exec_measure, .flags = NODE_AT_ONCE},
+    {.type_id = "test.drift", .fn = exec_drift},
+    {.type_id = "test.many", .fn = exec_many},
+    {.type_id = "test.forge", .fn = exec_forge},
+    {.type_id = "test.note", .fn = exec_note},
+    {.type_id = "test.noteAtOnce", .fn = exec_note_at_once, .flags = NODE_AT_ONCE},
+    {.type_id = "test.flaky", .fn = exec_flaky},
+    {.type_id = "test.hold", .fn = exec_hold},
+    {.type_id = "test.badOutput", .fn = exec_bad_output},
+    {.type_id = "test.brokenJson", .fn = exec_broken_json},
+    {.type_id = "test.badEffect", .fn = exec_bad_effect},
+    {.type_id = "test.badError", .fn = exec_bad_error},
+    {.type_id = "test.artifact", .fn = exec_artifact},
+    {.type_id = "test.tell", .fn = exec_tell},
+    {.type_id = "test.complain", .fn = exec_complain},
+    {.type_id = "test.stepper", .fn = exec_stepper},
 };
 
 /* --- life --- */
