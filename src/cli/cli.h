@@ -192,6 +192,7 @@ int cmd_tasks(struct cli *c);
 int cmd_webhooks(struct cli *c);
 int cmd_packs(struct cli *c);
 int cmd_workflow(struct cli *c);
+int cmd_workrail(struct cli *c);
 int cmd_workspec(struct cli *c);
 int cmd_interrupts(struct cli *c);
 int cmd_runs(struct cli *c);

@@ -15,6 +15,7 @@ const struct cli_command CLI_COMMANDS[] = {
     {"tokens", cmd_tokens, "rotate, list and revoke the signing secrets of interrupt tokens"},
     {"workflow", cmd_workflow, "check, put, list, get and delete workflow definitions"},
     {"workspec", cmd_workspec, "validate WorkSpec documents, plan them, convert old ones"},
+    {"workrail", cmd_workrail, "check, compile and hash workflows that agents are led through"},
     {"runs", cmd_runs, "start, list, show, cancel, pause, resume and fork runs"},
     {"interrupts", cmd_interrupts, "list what waits for an answer, show and resolve it"},
     {"tasks", cmd_tasks, "what waits for workers, and who has it"},
