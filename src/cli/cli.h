@@ -188,6 +188,7 @@ int cmd_seal(struct cli *c);
 int cmd_secrets(struct cli *c);
 int cmd_agents(struct cli *c);
 int cmd_memory(struct cli *c);
+int cmd_sessions(struct cli *c);
 int cmd_tasks(struct cli *c);
 int cmd_webhooks(struct cli *c);
 int cmd_packs(struct cli *c);
