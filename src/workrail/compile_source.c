@@ -174,6 +174,6 @@ static void object_unknown(struct object *o, struct str name) {
 }
 
 void object_close(struct object *o) {
-    for (size_t i = 0; i < o->m.n; i++)
+    for (size_t i = 0; i < o->m.n && o->b->problems->nr < PROBLEMS_MAX; i++)
         if (!o->used[i]) object_unknown(o, o->m.v[i].key);
 }
