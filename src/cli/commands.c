@@ -10,6 +10,7 @@ const struct cli_command CLI_COMMANDS[] = {
     {"secrets", cmd_secrets, "store, list and delete credentials that runs use by name"},
     {"agents", cmd_agents, "put, list, show, check and delete agents of the workspace"},
     {"memory", cmd_memory, "list, show and delete what agents remember"},
+    {"sessions", cmd_sessions, "list, show, export, import and check sessions of led agents"},
     {"seal", cmd_seal, "rotate and list the keys of sensitive values"},
     {"tokens", cmd_tokens, "rotate, list and revoke the signing secrets of interrupt tokens"},
     {"workflow", cmd_workflow, "check, put, list, get and delete workflow definitions"},

@@ -147,10 +147,12 @@ static const struct mcp_tool ROWS[WR_TOOLS] = {
          .handler = tool_handle},
 };
 
-const struct mcp_tool *rail_tool_rows(size_t *nr) {
-    *nr = WR_TOOLS;
-    return ROWS;
-}
+#define INSTRUCTIONS                                                                               \
+    "Workflows lead you step by step: start_workflow, do the pending step, continue_workflow "     \
+    "with its tokens, until nextIntent is complete."
+
+const struct mcp_set RAIL_TOOLS_DESCRIBED = {
+    .tools = ROWS, .tools_nr = WR_TOOLS, .instructions = INSTRUCTIONS};
 
 /* --- a call --- */
 static struct str subject_of(const struct mcp_call *call) {
@@ -205,7 +207,6 @@ const struct mcp_set *rail_tools(struct rail *r) {
         if (row_allowed(r, i)) rows[set->tools_nr++] = ROWS[i];
     set->tools = rows;
     set->ctx = r;
-    set->instructions = "Workflows lead you step by step: start_workflow, do the pending step, "
-                        "continue_workflow with its tokens, until nextIntent is complete.";
+    set->instructions = INSTRUCTIONS;
     return set;
 }
