@@ -606,7 +606,13 @@ static void refuse_bodies(const struct op *op) {
     r = refusal(op, "", "{}", LINES("Content-Type: foo+json"));
     expect_status(op, &r, token ? 404 : 415, "a type without a subtype (HTTP-8)");
     r = refusal(op, "", "[]", NULL);
-    expect_status(op, &r, token ? 404 : 400, "an array");
+    bool judged = strstr(op->path, "/v1/workspec/") != NULL; /* says what is wrong with any JSON */
+    expect_status(op, &r,
+                  token                          ? 404
+                  : !judged                      ? 400
+                  : strstr(op->path, "validate") ? 200
+                                                 : 422,
+                  "an array");
     r = refusal(op, "", large, LINES("Expect: 100-continue"));
     expect_status(op, &r, token ? 404 : 413, "a large body");
 }
