@@ -7,6 +7,7 @@ import type * as wire from "./wire.js";
 import { Packs } from "./packs.js";
 import { Webhooks } from "./webhooks.js";
 import { Tasks, Worker, WorkerTypes, type Handler, type NodeHandler, type WorkerOptions } from "./worker.js";
+import { Workspec } from "./workspec.js";
 
 /** Which runs `bulkCancel` is for: ids, or every unfinished run that a filter of `runs.list` matches. */
 export type BulkCancelRequest = { reason?: string } & ({ runIds: string[] } | { filter: Pick<wire.ListRunsQuery, "tag" | "workflowId" | "parentRunId" | "forkOf"> });
@@ -91,6 +92,40 @@ class Workflows {
 
   getVersion(workflowId: string, revision: number, options?: CallOptions): Promise<wire.WorkflowDefinition> {
     return this.transport.call("getWorkflowVersion", { path: { workflowId, revision: String(revision) } }, options);
+  }
+}
+
+/** Sessions of agents that are led step by step over MCP: to be looked at, moved, and kept. */
+class Sessions {
+  constructor(private readonly transport: Transport) {}
+
+  /** One page, the last changed first. */
+  list(query: wire.ListSessionsQuery = {}, options?: CallOptions): Promise<wire.SessionList> {
+    return this.transport.call("listSessions", { query: query as Query }, options);
+  }
+
+  get(sessionId: string, options?: CallOptions): Promise<wire.Session> {
+    return this.transport.call("getSession", { path: { sessionId } }, options);
+  }
+
+  node(sessionId: string, sessionNodeId: string, options?: CallOptions): Promise<wire.SessionNode> {
+    return this.transport.call("getSessionNode", { path: { sessionId, sessionNodeId } }, options);
+  }
+
+  export(sessionId: string, query: wire.ExportSessionQuery = {}, options?: CallOptions): Promise<wire.SessionBundle> {
+    return this.transport.call("exportSession", { path: { sessionId }, query: query as Query }, options);
+  }
+
+  import(bundle: wire.SessionBundle, query: wire.ImportSessionQuery = {}, options?: CallOptions): Promise<wire.SessionImported> {
+    return this.transport.call("importSession", { body: bundle, query: query as Query }, options);
+  }
+
+  workflows(options?: CallOptions): Promise<wire.SessionWorkflows> {
+    return this.transport.call("listSessionWorkflows", {}, options);
+  }
+
+  workflow(sessionWorkflowId: string, query: wire.GetSessionWorkflowQuery = {}, options?: CallOptions): Promise<wire.SessionWorkflow> {
+    return this.transport.call("getSessionWorkflow", { path: { sessionWorkflowId }, query: query as Query }, options);
   }
 }
 
@@ -353,6 +388,7 @@ export class WoprClient {
   readonly discovery: Discovery;
   readonly workflows: Workflows;
   readonly agents: Agents;
+  readonly sessions: Sessions;
   readonly nodeTypes: NodeTypes;
   readonly runs: Runs;
   readonly interrupts: Interrupts;
@@ -362,6 +398,7 @@ export class WoprClient {
   readonly workerTypes: WorkerTypes;
   readonly webhooks: Webhooks;
   readonly packs: Packs;
+  readonly workspec: Workspec;
   private readonly transport: Transport;
 
   constructor(options: ClientOptions) {
@@ -369,6 +406,7 @@ export class WoprClient {
     this.discovery = new Discovery(transport);
     this.workflows = new Workflows(transport);
     this.agents = new Agents(transport);
+    this.sessions = new Sessions(transport);
     this.nodeTypes = new NodeTypes(transport);
     this.runs = new Runs(transport);
     this.interrupts = new Interrupts(transport);
@@ -378,6 +416,7 @@ export class WoprClient {
     this.workerTypes = new WorkerTypes(transport);
     this.webhooks = new Webhooks(transport);
     this.packs = new Packs(transport);
+    this.workspec = new Workspec(transport);
   }
 
   /** A worker that executes nodes of these types in this program; `run()` begins. */
