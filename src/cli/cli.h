@@ -120,7 +120,8 @@ struct start_args {
     const char *workflow, *status, *reason;    /* bulk-cancel */
     const char *inputs[START_INPUTS_MAX];      /* NAME=VALUE */
     size_t inputs_nr;
-    uint64_t timeout_s; /* of waiting, 0 = none */
+    struct str configurable; /* raw object, or empty */
+    uint64_t timeout_s;      /* of waiting, 0 = none */
     bool follow, wait, json, all;
 };
 /* argv: the verb and its arguments.  Return the exit status of the command. */

@@ -43,7 +43,7 @@ struct program_action {
     bool more;          /* what follows belongs to the same commit */
 };
 struct program_time {
-    int64_t now_ms; /* wall clock, without the time between a fork's cut and its making */
+    int64_t now_ms;          /* wall clock, without the time between a fork's cut and its making */
     const struct event *led; /* a replay: the next event of its source, which decides what no log
                               * can; NULL: the clock does */
 };

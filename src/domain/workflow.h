@@ -152,7 +152,7 @@ struct workflow {
     struct str masking_mode, compliance_class; /* metadata, may be empty */
     uint64_t *words;                           /* hashes, ascending: see workflow_says */
     size_t words_nr;
-    const struct program_ops *program; /* decides what its runs do (program.h); NULL: its edges do */
+    const struct program_ops *program; /* decides what its runs do (program.h); NULL: edges do */
     void *compiled;                    /* of the program */
 };
 /* What the compiler needs from outside. */

@@ -171,7 +171,7 @@ static int fault_answer(struct mcp_call *call, const struct wr_fault *f) {
     static const enum mcp_retry RETRIES[] = {[WR_RETRY_NO] = MCP_RETRY_NOT,
                                              [WR_RETRY_NOW] = MCP_RETRY_AT_ONCE,
                                              [WR_RETRY_AFTER] = MCP_RETRY_AFTER};
-    enum wr_code code = f->code == WR_OUT_OF_MEMORY ? WR_INTERNAL_ERROR : f->code;
+    enum wr_code code = wr_code_shown(f->code);
     struct str details = f->e.details[0] ? str_c(f->e.details) : STR_NONE;
     return mcp_fail_with(call, wr_code_name(code), arena_str(call->arena, str_c(f->e.message)),
                          RETRIES[wr_code_retry(f->code)], WR_RETRY_AFTER_MS,

@@ -39,7 +39,7 @@ MUST_CHECK int ws_stored_make(const struct ws_doc *doc, struct str bytes, enum w
 bool ws_stored_open(struct str text, enum ws_format *format, struct str *bytes);
 
 /* --- what a document is compiled to --- */
-struct ws_warning { /* of the validator (WS-108) */
+struct ws_warning {              /* of the validator (WS-108) */
     struct str message, problem; /* problem: raw object, or empty */
 };
 struct ws_program {

@@ -85,8 +85,8 @@ static void nodes_put(struct projection *p) {
 
 static void edge_put(struct projection *p, size_t from, size_t to, const char *rule) {
     const struct ws_entry *v = p->plan->v;
-    struct str id = arena_printf(p->a, STR_FMT "->" STR_FMT, STR_ARG(v[from].node_id),
-                                 STR_ARG(v[to].node_id));
+    struct str id =
+        arena_printf(p->a, STR_FMT "->" STR_FMT, STR_ARG(v[from].node_id), STR_ARG(v[to].node_id));
     jw_object(&p->w);
     jw_kstr(&p->w, "id", id);
     jw_kstr(&p->w, "sourceNodeId", v[from].node_id);

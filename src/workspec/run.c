@@ -1,4 +1,4 @@
-/* run.c: a run of a document: the fold of its log, and what comes next (section 5 of the contract). */
+/* run.c: a run of a document: the fold of its log, and what comes next (section 5). */
 #include "codec/json.h"
 #include "workspec/run_int.h"
 
@@ -214,7 +214,8 @@ static int change_compare(struct told *f, const struct ws_change *c) {
     if (a == NULL) return wopr_error_set(f->err, WOPR_E_NO_MEMORY, "no memory for a document");
     next = change_next(a, c);
     name = ws_variable_name(a, c->object, c->property);
-    bool same = str_eq(json_string(json_get(f->e->payload, "name"), a), name) || name_hides(f, name);
+    bool same =
+        str_eq(json_string(json_get(f->e->payload, "name"), a), name) || name_hides(f, name);
     same = same && (str_eq(logged, next) || (next.n > 0 && text_hides(f, next)));
     bool failed = arena_failed(a);
     arena_free(a);
@@ -350,15 +351,14 @@ static int run_fold(void *program, const struct run_state *s, const struct event
     if (node < 0) {
         rc = fold_of_run(&f);
     } else {
-        int (*fold)(struct told *f) = fold_of(e->kind);
+        int (*fold)(struct told * f) = fold_of(e->kind);
         f.task = (uint32_t)node; /* node n is task n */
         f.t = &r->task[node];
         if (fold != NULL) rc = fold(&f);
     }
     bool no_memory = arena_failed(r->a) && !arena_over(r->a);
-    return rc == 0 && no_memory
-               ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a document")
-               : rc;
+    return rc == 0 && no_memory ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a document")
+                                : rc;
 }
 
 /* --- what comes next --- */
@@ -469,9 +469,8 @@ static int run_next(void *program, const struct run_state *s, const struct progr
     else {
         if (r->at < 0 && r->rejected >= 0)
             withdraw_enter(r, (uint32_t)r->rejected,
-                           r->options.clock == WS_REAL
-                               ? instant_led(r, (uint32_t)r->rejected, t)
-                               : r->vt);
+                           r->options.clock == WS_REAL ? instant_led(r, (uint32_t)r->rejected, t)
+                                                       : r->vt);
         if (r->at < 0 && ignored_untold(r)) say_ignored(r, a, out);
         else if (r->at < 0) next_step(r, t, a, out);
         if (r->at >= 0 && !step_told(r)) say_change(r, a, out);

@@ -63,15 +63,15 @@ struct ws_run {
 
     struct ws_step step; /* that the schedule gave and no event shows yet, when chosen */
     bool chosen;
-    int64_t at; /* the task whose step is under way, -1: none */
+    int64_t at;                /* the task whose step is under way, -1: none */
     struct ws_outcome outcome; /* of that step */
     size_t told;               /* changes of it that the log has */
     bool failure_told;         /* a withdrawal that could not take all back */
 
     int64_t started_ms, paused_ms, paused_since_ms; /* real */
     size_t warned;
-    bool begun;         /* a task has started */
-    bool ignored_told;  /* WS-78 */
+    bool begun;        /* a task has started */
+    bool ignored_told; /* WS-78 */
     bool artifact_told;
     int64_t failed, rejected; /* the first such task, -1: none */
     int64_t *resumed;         /* real clock: answered tasks whose completion is to come, in order */
@@ -104,8 +104,6 @@ void say_failed(const struct ws_run *r, struct arena *a, struct program_action *
 void say_question(const struct ws_run *r, struct arena *a, struct program_action *out);
 void say_outputs(const struct ws_run *r, const struct run_state *s, struct arena *a,
                  struct program_action *out);
-/* The text of a value; failure is b's. */
-struct str value_text(struct arena *a, const struct ws_value *v);
 /* What the members next of a change is in the log: STR_NONE when there is none. */
 struct str change_next(struct arena *a, const struct ws_change *c);
 

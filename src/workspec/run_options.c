@@ -144,8 +144,8 @@ static int object_patch(struct patch *p, const struct ws_value **object,
     for (size_t i = 0; i < values->nr; i++) {
         const struct ws_member *m = &values->members[i];
         p->property = m->name;
-        const struct ws_value *v = m->name.n > 0 ? property_put(p, *object, m->name, m->value)
-                                                 : NULL;
+        const struct ws_value *v =
+            m->name.n > 0 ? property_put(p, *object, m->name, m->value) : NULL;
         if (v == NULL) return patch_refuse(p, "a value on the way to this property is no object");
         *object = v;
     }
@@ -234,8 +234,7 @@ static int inputs_validate(const struct ws_program *p, const struct ws_value *ob
     struct ws_doc doc = p->doc;
     struct ws_report r;
     doc.root = root_with(p, objects, a);
-    if (doc.root == NULL)
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a document");
+    if (doc.root == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a document");
     ws_report_init(&r, a);
     int rc = ws_validate(&doc, &o, &r, err);
     if (rc == 0 && !ws_report_ok(&r)) rc = inputs_refuse(&r, err);
@@ -255,7 +254,7 @@ static void var_add(void *ctx, struct str object, struct str property,
     if (x->n == x->cap) return;
     x->v[x->n++] =
         (struct var_init){.name = arena_str(x->a, ws_variable_name(x->scratch, object, property)),
-                          .value = value_text(x->a, value)};
+                          .value = ws_written(x->a, value)};
 }
 
 static void var_count(void *ctx, struct str object, struct str property,

@@ -3,25 +3,16 @@
 #include "workspec/run_int.h"
 
 enum {
-    OUTPUTS_BYTES_MAX = 512 * 1024,      /* beyond it the changes are left out */
-    PAYLOAD_BYTES_MAX = 1000 * 1024,     /* of a change with what was there before */
-    QUESTION_BYTES_MAX = 256 * 1024      /* of the changes that an approval shows */
+    OUTPUTS_BYTES_MAX = 512 * 1024,  /* beyond it the changes are left out */
+    PAYLOAD_BYTES_MAX = 1000 * 1024, /* of a change with what was there before */
+    QUESTION_BYTES_MAX = 256 * 1024  /* of the changes that an approval shows */
 };
-
-struct str value_text(struct arena *a, const struct ws_value *v) {
-    struct buf b;
-    buf_init(&b, SIZE_MAX / 2);
-    ws_write(&b, v, 0);
-    struct str out = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
-    buf_fini(&b);
-    return out;
-}
 
 static bool of_existence(const struct ws_change *c) { return c->property.n == 0; }
 
 /* WS-103, WS-104: what is absent is left out; but that a thing is gone is said. */
 struct str change_next(struct arena *a, const struct ws_change *c) {
-    if (c->next != NULL) return value_text(a, c->next);
+    if (c->next != NULL) return ws_written(a, c->next);
     return of_existence(c) ? STR("null") : STR_NONE;
 }
 
@@ -158,12 +149,11 @@ static struct str change_more(struct arena *a, const struct ws_change *c) {
 /* What was there before is left out where both are larger than an event may be. */
 void say_change(const struct ws_run *r, struct arena *a, struct program_action *out) {
     const struct ws_change *c = &r->outcome.v[r->told];
-    struct str previous = c->previous != NULL ? value_text(a, c->previous) : STR_NONE;
+    struct str previous = c->previous != NULL ? ws_written(a, c->previous) : STR_NONE;
     struct str next = change_next(a, c);
     if (previous.n + next.n > PAYLOAD_BYTES_MAX) previous = STR_NONE;
-    struct str payload =
-        pay_variable_changed(a, ws_variable_name(a, c->object, c->property), previous, next,
-                             r->plan.v[c->task].node_id);
+    struct str payload = pay_variable_changed(a, ws_variable_name(a, c->object, c->property),
+                                              previous, next, r->plan.v[c->task].node_id);
     emit(out, EV_VARIABLE_CHANGED, (int)c->task,
          pay_member(a, payload, WS_LANGUAGE, change_more(a, c)));
     out->more = true;
@@ -253,8 +243,7 @@ static struct str decision_details(const struct ws_run *r, struct arena *a, stru
     jobj_begin(&o, PLAN_BYTES_MAX);
     jw_kstr(&o.w, "task_id", entry_at(r)->id);
     jw_kstr_opt(&o.w, "decidedBy", t->decided_by);
-    jw_kstr(&o.w, "instance",
-            arena_printf(a, "/simulation/process/tasks/%lld", (long long)r->at));
+    jw_kstr(&o.w, "instance", arena_printf(a, "/simulation/process/tasks/%lld", (long long)r->at));
     *message = t->late ? STR("nobody answered within the time of the task")
                        : STR("the task was rejected, and what it did is taken back");
     return jobj_end(&o, a);

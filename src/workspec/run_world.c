@@ -88,7 +88,7 @@ static void objects_put(struct jw *w, const struct ws_run *r, struct arena *a) {
     for (size_t i = 0; i < ws_world_objects(r->world); i++) {
         if (!ws_world_object(r->world, i, &seen) || !seen.alive) continue;
         const struct ws_value *v = ws_world_shape(r->world, i, a);
-        struct str text = v != NULL ? value_text(a, v) : STR_NONE;
+        struct str text = v != NULL ? ws_written(a, v) : STR_NONE;
         if (text.p != NULL) jw_raw(w, text);
         else w->b->failed = true;
     }
@@ -145,8 +145,8 @@ static struct str body_text(const struct ws_run *r, const struct run_state *s, s
 static struct str body_shown(struct str body, const struct run_state *s, struct arena *a) {
     struct buf b;
     buf_init(&b, PLAN_BYTES_MAX);
-    int rc = body.p == NULL ? WOPR_E_NO_MEMORY
-                            : redact_json(body, s->options.credential_ref, &b, NULL);
+    int rc =
+        body.p == NULL ? WOPR_E_NO_MEMORY : redact_json(body, s->options.credential_ref, &b, NULL);
     struct str out = rc == 0 && !buf_failed(&b) ? arena_str(a, buf_str(&b)) : STR_NONE;
     buf_fini(&b);
     return out;

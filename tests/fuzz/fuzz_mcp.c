@@ -3,8 +3,8 @@
  *  - an answer is one line, a response of JSON-RPC 2.0 with a result or an error and, when an id
  *    could be read, that id as it was spelled; nothing is answered to what asks nothing;
  *  - the same message twice gives the same answer: nothing is remembered;
- *  - a row is called only by who has its scopes, with arguments that are an object; a parameter of a
- *    resource is not empty, and UTF-8.
+ *  - a row is called only by who has its scopes, with arguments that are an object; a parameter of
+ *    a resource is not empty, and UTF-8.
  */
 #include "base/mem.h"
 #include "mcp/server.h"

@@ -14,6 +14,7 @@ from .stream import DataStream, OnReconnect, RunStream, StreamMessage, TicketSou
 from .transport import ApiKey, Transport
 from .webhooks import Webhooks
 from .worker import Tasks, Worker, WorkerTypes
+from .workspec import Workspec
 
 BEYOND_EVERY_SEQUENCE = 2**53 - 1
 BULK_AT_ONCE = 8  # requests of bulk_cancel under way at once
@@ -472,6 +473,7 @@ class WoprClient:
         self.worker_types = WorkerTypes(transport)
         self.webhooks = Webhooks(transport)
         self.packs = Packs(transport)
+        self.workspec = Workspec(transport)
 
     def worker(self, *, concurrency: int = 1, lease: float = 30.0, wait: float = 5.0, name: Optional[str] = None,
                register: bool = True, give_up: float = 300.0) -> Worker:

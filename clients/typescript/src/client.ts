@@ -7,6 +7,7 @@ import type * as wire from "./wire.js";
 import { Packs } from "./packs.js";
 import { Webhooks } from "./webhooks.js";
 import { Tasks, Worker, WorkerTypes, type Handler, type NodeHandler, type WorkerOptions } from "./worker.js";
+import { Workspec } from "./workspec.js";
 
 /** Which runs `bulkCancel` is for: ids, or every unfinished run that a filter of `runs.list` matches. */
 export type BulkCancelRequest = { reason?: string } & ({ runIds: string[] } | { filter: Pick<wire.ListRunsQuery, "tag" | "workflowId" | "parentRunId" | "forkOf"> });
@@ -397,6 +398,7 @@ export class WoprClient {
   readonly workerTypes: WorkerTypes;
   readonly webhooks: Webhooks;
   readonly packs: Packs;
+  readonly workspec: Workspec;
   private readonly transport: Transport;
 
   constructor(options: ClientOptions) {
@@ -414,6 +416,7 @@ export class WoprClient {
     this.workerTypes = new WorkerTypes(transport);
     this.webhooks = new Webhooks(transport);
     this.packs = new Packs(transport);
+    this.workspec = new Workspec(transport);
   }
 
   /** A worker that executes nodes of these types in this program; `run()` begins. */

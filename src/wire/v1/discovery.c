@@ -374,6 +374,24 @@ static bool has_auth(const struct v1_config *c) {
     return c->audit != NULL || c->issuers != NULL || c->client_certificates;
 }
 
+static void put_workspec(struct jw *w) {
+    static const char *const VERSIONS[] = {"2.0", NULL},
+                             *const PROFILES[] = {"host", "reference", NULL},
+                             *const CLOCKS[] = {"virtual", "real", NULL},
+                             *const PEOPLE[] = {"auto", "approval", NULL};
+    jw_object(w);
+    jw_key(w, "versions");
+    string_list(w, VERSIONS);
+    jw_key(w, "profiles");
+    string_list(w, PROFILES);
+    jw_key(w, "clocks");
+    string_list(w, CLOCKS);
+    jw_key(w, "humanTasks");
+    string_list(w, PEOPLE);
+    jw_kstrz(w, "path", "/v1/workspec");
+    jw_end_object(w);
+}
+
 static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_object(w);
     jw_key(w, "interrupts");
@@ -393,6 +411,8 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_kstrz(w, "signingMethod", "manual");
     jw_kint(w, "tarballBytesMax", (int64_t)PACK_TARBALL_BYTES_MAX);
     jw_end_object(w);
+    jw_key(w, "workspec"); /* docs/workspec.md, WS-93 */
+    put_workspec(w);
     jw_key(w, "agentManifests"); /* docs/agents.md */
     jw_object(w);
     jw_kbool(w, "supported", true);

@@ -319,7 +319,8 @@ static void put_judge(struct put *p, struct document *d) {
     struct http_call *c = p->call;
     struct wopr_error err = {0};
     struct ws_stored stored;
-    int rc = wire_int_param(c, "ifRevision", 0, INT64_MAX, WORKFLOW_ANY, &p->terms.if_revision, &err);
+    int rc =
+        wire_int_param(c, "ifRevision", 0, INT64_MAX, WORKFLOW_ANY, &p->terms.if_revision, &err);
     if (rc == 0) rc = document_of_body(d, &err);
     if (rc == 0 && !ws_report_ok(&d->report)) {
         unfit_reply(c, d, NULL);
@@ -331,7 +332,8 @@ static void put_judge(struct put *p, struct document *d) {
                             d->a, &stored, &err);
     if (rc == 0) rc = put_compile(p, &stored, &err);
     if (rc == 0) rc = put_fill(p, d, &stored, &err);
-    if (rc != 0 && good && (rc == WOPR_E_VALIDATION || rc == WOPR_E_TOO_BIG)) unfit_reply(c, d, &err);
+    if (rc != 0 && good && (rc == WOPR_E_VALIDATION || rc == WOPR_E_TOO_BIG))
+        unfit_reply(c, d, &err);
     else if (rc != 0) http_fail(c, &err);
 }
 

@@ -1,4 +1,4 @@
-/* document_kit.h: documents of WorkSpec as runs of the tests of engine.  In texts ' stands for ". */
+/* document_kit.h: documents as runs of the tests of engine.  In texts ' stands for ". */
 #ifndef WOPR_TESTS_DOCUMENT_KIT_H
 #define WOPR_TESTS_DOCUMENT_KIT_H
 

@@ -174,6 +174,15 @@ Test(workrail_compile, loops_conditions_and_rules_are_checked, .init = kit_up, .
             "{\"id\":\"s\",\"title\":\"t\",\"prompt\":\"p\",\"validationCriteria\":{\"and\":[]}}"),
         "/steps/0/validationCriteria", "empty");
     wrong_with(
+        STEPS("{\"type\":\"loop\",\"id\":\"l\",\"loop\":{\"type\":\"forEach\"},\"body\":[]}"),
+        "/steps/0", "loop is a feature of other releases");
+    cr_expect_eq(problems.nr, 1);
+    wrong_with(WITH(COND
+                    "\"steps\":[{\"type\":\"loop\",\"loopId\":\"l\",\"runCondition\":{},\"while\":{"
+                    "\"kind\":\"condition_ref\",\"conditionId\":\"c\"},\"maxIterations\":1,"
+                    "\"body\":[" STEP1 "]}]"),
+               "/steps/0", "runCondition has no place here");
+    wrong_with(
         STEPS("{\"type\":\"template_call\",\"templateId\":\"wr.templates.capability_prob\"}"),
         "/steps/0", "did you mean wr.templates.capability_probe");
 }
