@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "base/near.h"
 #include "cli/cli.h"
+#include "cli/packs.h"
 #include "codec/json.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@
 static const char USAGE[] =
     "usage: wopr init [TEMPLATE] [--out FILE] [--force]   writes TEMPLATE.json (hello.json)\n"
     "       wopr init --list                              the templates\n"
+    "       wopr init pack [NAME] [--out FOLDER] [--force]   writes a pack of one node type in C\n"
     "Then: wopr workflow check FILE, wopr workflow put FILE, wopr runs start ID --follow.\n"
     "Comments are kept in description (workflow, variables), notes (nodes) and label (edges).\n";
 
@@ -73,8 +75,10 @@ int cmd_init(struct cli *c) {
     const char *out = cli_take_value(c, "--out");
     int rc = cli_config(c);
     if (rc != 0) return rc;
-    if (c->argc > (list ? 0 : 1)) return cli_usage(USAGE);
+    bool pack = c->argc > 0 && strcmp(c->argv[0], "pack") == 0;
+    if (c->argc > (list ? 0 : pack ? 2 : 1)) return cli_usage(USAGE);
     if (list) return list_print(c);
+    if (pack) return init_pack(c, out, force);
     struct str name = c->argc == 1 ? str_c(c->argv[0]) : STR(TEMPLATE_DEFAULT);
     const struct embed_file *f = template_find(name);
     if (f == NULL) return 2;

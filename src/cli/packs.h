@@ -31,6 +31,25 @@ int packs_verify(struct cli *c, struct store *s, const void *args);
 int packs_publish(struct cli *c, const void *args);
 /* --- packs_run.c --- */
 int packs_run(struct cli *c, struct store *s, const void *args);
+/* --- packs_revoked.c --- */
+struct packs_signed { /* signature empty: it is not */
+    struct str name, tarball, manifest, signature;
+    bool over_manifest;
+};
+/* PACK_KEY: a key that was revoked made it.  keychain: of the registry it came from, or empty. */
+MUST_CHECK int packs_revoked_check(struct cli *c, struct store *s, const struct packs_signed *p,
+                                   struct str keychain, struct wopr_error *err);
+/* --- packs_load.c --- */
+/* A line on standard error when no run could use the pack. */
+void packs_load_warn(struct cli *c, const struct pack_judged *j);
+/* PACK_LOAD and the like: a type that a pack of the tenant has cannot be loaded.  Whether there is
+ * a server for a remote pack only a host can say. */
+MUST_CHECK int packs_load_check(struct cli *c, struct store *s, const struct checker *k,
+                                struct str tenant, const struct workflow *wf,
+                                struct wopr_error *err);
+/* --- init_pack.c --- */
+/* wopr init pack [NAME]: folder NULL: the last word of the name. */
+int init_pack(struct cli *c, const char *folder, bool force);
 /* --- packs_install.c --- */
 int packs_install(struct cli *c, struct store *s, const void *args);
 

@@ -19,6 +19,7 @@ enum { KEYS_MAX = 64, KEY_FILE_MAX = 4096, FETCH_TIMEOUT_MS = 120000, SPEC_MAX =
 struct source { /* where the bytes came from */
     struct str tarball, signature, origin;
     struct str deprecation, yank; /* raw; empty: none */
+    struct str keychain;          /* of another host's registry, as it answered; or empty */
 };
 
 /* --- from a registry --- */
@@ -124,6 +125,9 @@ static int remote_fetch(struct cli *c, const char *from, struct source *out) {
     rc = registry_get(c, at, name, rest, &a);
     if (rc != 0) return rc;
     if (a.status == 200) out->signature = a.body;
+    rc = registry_get(c, at, name, "/-/keychain", &a);
+    if (rc != 0) return rc;
+    if (a.status == 200) out->keychain = a.body;
     out->origin = base;
     out->deprecation = r->deprecation;
     out->yank = r->yank;
@@ -293,14 +297,19 @@ int packs_install(struct cli *c, struct store *s, const void *args) {
     if (rc == 0) rc = fetch(c, s, in, &src);
     if (rc == 0 && src.tarball.n > PACK_TARBALL_BYTES_MAX)
         rc = cli_usage("wopr: the tarball has more than 10485760 bytes\n");
-    if (rc == 0) rc = packs_judge(c, src.tarball, false, &j);
+    if (rc == 0) rc = packs_judge(c, src.tarball, true, &j);
     if (rc != 0) return rc;
     const struct trust_claim claim = {src.tarball, str_c(in->integrity), src.signature};
     if (trust_judge(&policy, &j, &claim, &kid, &err) != 0) return cli_fail(&err);
+    bool given = src.signature.n > 0;
+    const struct packs_signed sig = {j.manifest.name, src.tarball, j.manifest.text,
+                                     given ? src.signature : j.signature, !given};
+    if (packs_revoked_check(c, s, &sig, src.keychain, &err) != 0) return cli_fail(&err);
     rc = engines_check(&j);
     if (rc == 0) rc = types_check(c, s, &j);
     if (rc == 0) rc = agents_check(c, &src, &j);
     if (rc != 0) return rc;
     marks_show(c, &src);
+    packs_load_warn(c, &j);
     return install_write(c, s, in, &src, &j, &kid);
 }

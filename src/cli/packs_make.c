@@ -109,6 +109,11 @@ static int build_file(struct building *b, struct str path) {
     return 0;
 }
 
+/* What an earlier build left in the folder. */
+static bool is_built(struct str name) {
+    return str_ends(name, STR(".tgz")) || str_ends(name, STR(".tgz.sig"));
+}
+
 /* Names with a dot in front are not read: .git and the like. */
 static bool build_entry(void *ctx, const char *name) {
     struct building *b = ctx;
@@ -116,7 +121,7 @@ static bool build_entry(void *ctx, const char *name) {
     struct str path =
         arena_printf(b->c->arena, STR_FMT "%s%s", STR_ARG(b->path), b->path.n > 0 ? "/" : "", name);
     if (!path.p) b->rc = 1;
-    else if (strcmp(name, "node_modules") == 0) return true;
+    else if (strcmp(name, "node_modules") == 0 || (b->path.n == 0 && is_built(path))) return true;
     else b->rc = build_folder(b, path, &is_folder);
     if (b->rc == 0 && !is_folder) b->rc = build_file(b, path);
     return b->rc == 0;

@@ -140,6 +140,7 @@ static int channel_schema(struct wfc *c, const struct wfc_obj *o, struct wf_chan
     struct str schema = STR_NONE;
     int rc = wfc_typed(c, o, "schema", JSON_OBJECT, &schema);
     if (rc != 0 || schema.p == NULL) return rc;
+    ch->schema_text = schema;
     ch->schema_is_array = says_array(schema, c->tmp);
     ch->schema_is_each = ch->schema_is_array && says_each(schema, c->tmp);
     return wfc_schema_add(c, schema, o->pointer, "schema", &ch->schema);

@@ -20,6 +20,7 @@
 #include "engine/outcome.h"
 #include "engine/registry.h"
 #include "engine/remember.h"
+#include "engine/requirement.h"
 #include "engine/secret.h"
 #include "engine/task_type.h"
 #include "engine/timeline.h"
@@ -262,25 +263,28 @@ void attempt_run(struct step *st, int node, bool waited) {
     loans_end(&loans);
 }
 
+/* true: the host lacks a capability that the type requires (NODE-4). */
+static bool capability_lacks(struct step *st, const struct node_type *type, struct failure *f) {
+    const char *missing = registry_missing(type, st->engine->cfg.runtime_capabilities);
+    if (!missing) return false;
+    f->code = STR("capability_not_provided");
+    f->message = arena_printf(st->scratch, "the host does not provide the capability %s", missing);
+    struct jobj o;
+    jobj_begin(&o, EVENT_PAYLOAD_MAX);
+    jw_kstrz(&o.w, "capability", missing);
+    f->details = jobj_end(&o, st->scratch);
+    return true;
+}
+
 /* EVT-24: refused before it starts, so there is no node.started. */
 static bool node_refused(struct step *st, int node) {
     const struct node_type *type = task_type_of(st, node);
     struct failure f = {.code = STR("unsupported_node_type"),
                         .message = STR("this host does not offer the type of the node")};
+    bool refused = !type || capability_lacks(st, type, &f) || requirement_lacks(st, node, type, &f);
     if (step_lost(st)) return true;
-    if (type) {
-        const char *missing = registry_missing(type, st->engine->cfg.runtime_capabilities);
-        if (!missing) return false;
-        f.code = STR("capability_not_provided");
-        f.message =
-            arena_printf(st->scratch, "the host does not provide the capability %s", missing);
-        struct jobj o;
-        jobj_begin(&o, EVENT_PAYLOAD_MAX);
-        jw_kstrz(&o.w, "capability", missing);
-        f.details = jobj_end(&o, st->scratch);
-    }
-    node_end_failed(st, node, &f);
-    return true;
+    if (refused) node_end_failed(st, node, &f);
+    return refused;
 }
 
 void attempt_start(struct step *st, int node) {

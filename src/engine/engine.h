@@ -16,6 +16,8 @@
 #include "sandbox/sandbox.h"
 
 struct engine;
+struct engine_cmd;
+struct run_head;                           /* store/runs.h */
 struct engine_bounds {                     /* of bytes and shares; 0 = the default */
     int64_t run_events_max, run_bytes_max; /* log of one run: 2,000,000 and 1 GiB, then it fails */
     size_t state_bytes_max;        /* states of runs in memory, 1 GiB: those of runs that only wait
@@ -25,6 +27,13 @@ struct engine_bounds {                     /* of bytes and shares; 0 = the defau
     size_t run_state_bytes_max;    /* values of one run, 16 MiB: what a snapshot can show at once */
 };
 #define ENGINE_CREATE_MS_MAX 10u
+/* Commands of runs that are led by another layer (run_is_led): cancel and resolve. */
+struct engine_led {
+    void *ctx;
+    /* true: taken; it is answered by engine_answer or engine_committed, once, on any thread.
+     * Called on a worker: it must only queue. */
+    bool (*take)(void *ctx, struct engine_cmd *cmd, const struct run_head *head);
+};
 struct engine_memory {                       /* long-term memory of nodes (MEM-2); bytes */
     int64_t entry_bytes_max;                 /* content of one entry; 0 = 65536, the most */
     int64_t ref_bytes_max, tenant_bytes_max; /* as stored; 0 = no bound */
@@ -33,9 +42,10 @@ struct engine_memory {                       /* long-term memory of nodes (MEM-2
 struct engine_modules {
     void *ctx;
     /* Which tarball a new run of the tenant executes the type with.  definition: whose pins must
-     * hold, and choose; or empty.  VALIDATION, PACK_INTEGRITY, PACK_LOAD, PACK_RUNTIME. */
+     * hold, and choose; or empty.  anew: by what is installed at this moment, not a moment ago.
+     * VALIDATION, PACK_INTEGRITY, PACK_LOAD, PACK_RUNTIME. */
     int (*resolve)(void *ctx, struct str tenant, struct str type_id, struct str definition,
-                   struct sha256 *pack, bool *found, struct wopr_error *err);
+                   bool anew, struct sha256 *pack, bool *found, struct wopr_error *err);
     /* The type as this tarball has it; lives as long as ctx.  NULL: err says why. */
     const struct node_type *(*type)(void *ctx, const struct sha256 *pack, struct str type_id,
                                     struct wopr_error *err);
@@ -71,6 +81,7 @@ struct engine_config {
                           * and there is no memory */
     struct engine_bounds bounds;
     struct engine_memory memory;
+    struct engine_led led;  /* take NULL: there are no such runs */
     bool audited;           /* what policies decide is told to the audit log */
     int64_t stall_ms;       /* workflow.stalled window, 300000; 0 = off (STORE-41) */
     unsigned create_ms_max; /* of the first step that the answer to a creation waits for;
@@ -115,6 +126,17 @@ MUST_CHECK int engine_workflow(struct engine *e, struct str tenant, bool test_mo
 /* The same on a thread that others wait for: WOPR_E_TOO_BIG when it would have to be compiled. */
 MUST_CHECK int engine_workflow_here(struct engine *e, struct str tenant, bool test_mode,
                                     struct str workflow_id, struct workflow **out,
+                                    struct wopr_error *err);
+
+/* Can each type that a pack of the tenant has be loaded, and do the pins of the definition hold
+ * (PACK-64)?  Loads what was not loaded yet, so it may take a while: not for a thread that others
+ * wait for.  err says where.  What struct engine_modules says, or a code that passes. */
+MUST_CHECK int engine_packs_check(struct engine *e, struct str tenant, const struct workflow *wf,
+                                  struct arena *a, struct wopr_error *err);
+/* The same without an engine. */
+MUST_CHECK int engine_modules_check(const struct engine_modules *m,
+                                    const struct node_registry *types, struct str tenant,
+                                    const struct workflow *wf, struct arena *a,
                                     struct wopr_error *err);
 
 enum engine_op {
@@ -262,5 +284,13 @@ struct engine_cmd {
 /* Never blocks on the disk.  Always leads to done(), also on failure; from a worker, or from this
  * call when the engine is not running. */
 void engine_submit(struct engine *e, struct engine_cmd *cmd);
+
+/* --- for who takes commands (struct engine_led) --- */
+/* cmd->result says how it ended, without an effect: store the answer if there is a key, answer. */
+void engine_answer(struct engine *e, struct engine_cmd *cmd);
+/* Render cmd->result into the plan that makes it true, and its audit entry. */
+void engine_attach(struct engine_cmd *cmd, struct plan *p);
+/* That plan was committed: answer. */
+void engine_committed(struct engine_cmd *cmd, const struct plan *p);
 
 #endif

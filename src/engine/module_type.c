@@ -6,29 +6,38 @@
 #include "codec/jobj.h"
 #include "engine/registry.h"
 
+#include <stdio.h>
+
 #define MODULES_MAX (256u * 1024)
 
 static bool packs_there(const struct engine *e) { return e->cfg.modules.resolve != NULL; }
 
 static int resolve(struct engine *e, struct str tenant, struct str type_id, struct str definition,
-                   struct sha256 *pack, bool *found, struct wopr_error *err) {
+                   bool anew, struct sha256 *pack, bool *found, struct wopr_error *err) {
     const struct engine_modules *m = &e->cfg.modules;
     *found = false;
-    return packs_there(e) ? m->resolve(m->ctx, tenant, type_id, definition, pack, found, err) : 0;
+    return packs_there(e) ? m->resolve(m->ctx, tenant, type_id, definition, anew, pack, found, err)
+                          : 0;
 }
 
-int module_type_known(struct engine *e, struct str tenant, struct str type_id,
-                      struct str definition, bool *known, struct wopr_error *err) {
+int module_type_known(struct engine *e, struct str tenant, struct str type_id, bool anew,
+                      bool *known, struct wopr_error *err) {
     struct sha256 pack;
-    return resolve(e, tenant, type_id, definition, &pack, known, err);
+    return resolve(e, tenant, type_id, STR_NONE, anew, &pack, known, err);
+}
+
+static bool seen_before(const struct workflow *wf, size_t at) {
+    for (size_t i = 0; i < at; i++)
+        if (str_eq(wf->nodes[i].type_id, wf->nodes[at].type_id)) return true;
+    return false;
 }
 
 static int module_add(struct step *st, const struct engine_cmd *cmd, struct str type_id,
-                      struct jobj *o, struct wopr_error *err) {
+                      struct str pins, struct jobj *o, struct wopr_error *err) {
     struct sha256 pack;
     char hex[65];
     bool found;
-    int rc = resolve(st->engine, cmd->tenant, type_id, st->exec->wf->text, &pack, &found, err);
+    int rc = resolve(st->engine, cmd->tenant, type_id, pins, false, &pack, &found, err);
     if (rc != 0 || !found) return rc;
     sha256_hex(&pack, hex);
     jw_key_str(&o->w, type_id);
@@ -36,10 +45,42 @@ static int module_add(struct step *st, const struct engine_cmd *cmd, struct str 
     return 0;
 }
 
-static bool seen_before(const struct workflow *wf, size_t at) {
-    for (size_t i = 0; i < at; i++)
-        if (str_eq(wf->nodes[i].type_id, wf->nodes[at].type_id)) return true;
-    return false;
+/* The members of a definition that choose packs, so that a long one is searched once.  .p NULL: no
+ * memory. */
+static struct str pins_of(const struct workflow *wf, struct arena *a) {
+    struct str packs = json_get(wf->text, "packs"), engines = json_get(wf->text, "engines");
+    struct jobj o;
+    if (packs.n == 0 && engines.n == 0) return STR("");
+    jobj_begin(&o, JSON_LIMITS_STORED.bytes_max);
+    jw_kraw_opt(&o.w, "packs", packs);
+    jw_kraw_opt(&o.w, "engines", engines);
+    return jobj_end(&o, a);
+}
+
+int engine_modules_check(const struct engine_modules *m, const struct node_registry *types,
+                         struct str tenant, const struct workflow *wf, struct arena *a,
+                         struct wopr_error *err) {
+    char at[48];
+    bool anew = true; /* once for all */
+    struct str pins = pins_of(wf, a);
+    if (!pins.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up packs");
+    for (size_t i = 0; i < wf->nodes_nr; i++) {
+        struct sha256 pack;
+        struct wopr_error why = {0};
+        bool found;
+        if (node_registry_find(types, wf->nodes[i].type_id) || seen_before(wf, i)) continue;
+        int rc = m->resolve(m->ctx, tenant, wf->nodes[i].type_id, pins, anew, &pack, &found, &why);
+        anew = false;
+        if (rc == 0) continue;
+        (void)snprintf(at, sizeof at, "/nodes/%zu/typeId", i);
+        return wopr_error_at(err, rc, why.pointer[0] ? why.pointer : at, "%s", why.message);
+    }
+    return 0;
+}
+
+int engine_packs_check(struct engine *e, struct str tenant, const struct workflow *wf,
+                       struct arena *a, struct wopr_error *err) {
+    return packs_there(e) ? engine_modules_check(&e->cfg.modules, e->types, tenant, wf, a, err) : 0;
 }
 
 int module_types_resolve(struct step *st, const struct engine_cmd *cmd, struct str *out,
@@ -49,13 +90,15 @@ int module_types_resolve(struct step *st, const struct engine_cmd *cmd, struct s
     size_t others = 0;
     int rc = 0;
     *out = STR_NONE;
-    for (size_t i = 0; packs_there(st->engine) && i < wf->nodes_nr; i++)
+    for (size_t i = 0; packs_there(st->engine) && !wf->program && i < wf->nodes_nr; i++)
         others += !node_registry_find(st->engine->types, wf->nodes[i].type_id);
     if (others == 0) return 0;
+    struct str pins = pins_of(wf, st->scratch);
+    if (!pins.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the packs of a run");
     jobj_begin(&o, MODULES_MAX);
     for (size_t i = 0; rc == 0 && i < wf->nodes_nr; i++)
         if (!node_registry_find(st->engine->types, wf->nodes[i].type_id) && !seen_before(wf, i))
-            rc = module_add(st, cmd, wf->nodes[i].type_id, &o, err);
+            rc = module_add(st, cmd, wf->nodes[i].type_id, pins, &o, err);
     if (rc != 0) {
         jobj_drop(&o);
         return rc;

@@ -10,11 +10,10 @@
 
 #include "engine/emit.h"
 
-/* Does a pack of the tenant have this type?  definition: whose pins choose, or empty.
- * Not 0: the store could not be asked, or a pin does not hold (PACK_INTEGRITY, PACK_LOAD,
- * PACK_RUNTIME). */
-MUST_CHECK int module_type_known(struct engine *e, struct str tenant, struct str type_id,
-                                 struct str definition, bool *known, struct wopr_error *err);
+/* Does a pack of the tenant have this type?  anew: as is installed at this moment.  Not 0: the
+ * store could not be asked, or the pack cannot be loaded (PACK_LOAD, PACK_RUNTIME). */
+MUST_CHECK int module_type_known(struct engine *e, struct str tenant, struct str type_id, bool anew,
+                                 bool *known, struct wopr_error *err);
 /* For a new run: its types of packs, in the scratch memory of the step; empty without any, which
  * costs nothing. */
 MUST_CHECK int module_types_resolve(struct step *st, const struct engine_cmd *cmd, struct str *out,

@@ -11,6 +11,7 @@
 #include "domain/plan.h"
 #include "egress/egress.h"
 #include "egress/remotes.h"
+#include "store/credentials.h"
 
 enum node_outcome {
     NODE_OUT_DONE, /* node.completed with outputs */
@@ -20,6 +21,7 @@ enum node_outcome {
     NODE_OUT_CALL,    /* one request leaves the host, see node_invoke */
     NODE_OUT_SUSPEND, /* a person or system is asked, see node_interrupt */
     NODE_OUT_TASK,    /* a worker outside executes the node: task_type.c alone */
+    NODE_OUT_PROGRAM, /* a node of a program, which no executor has: program.c alone */
     NODE_OUT_WAIT /* append the effects so far and enter the executor again after wait_ms (durable
                    * timer) */
 };
@@ -244,12 +246,22 @@ enum node_flags {
      * again: it goes on by effects_done. */
     NODE_PARTLY = 16
 };
+/* A credential that must be there before a node of the type starts (NODE-5, CAP-36). */
+struct node_secret {
+    struct str id; /* its name; of an AI provider the run or the node names one */
+    enum credential_kind kind;
+    struct str provider; /* of an AI provider's */
+    struct str scope;    /* "tenant", "user", "run" */
+    struct str raw;      /* the requirement as its author wrote it, an object */
+};
 struct node_type {
     const char *type_id;
     node_fn *fn;
     const char *const *requires; /* runtime capabilities, NULL-terminated, or NULL (NODE-4) */
     unsigned flags;              /* enum node_flags */
     void *ctx;
+    const struct node_secret *secrets; /* or NULL */
+    size_t secrets_nr;
 };
 /* Result helpers for executors. */
 struct node_effect *node_effect_add(const struct node_call *call, struct node_result *out,

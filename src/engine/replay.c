@@ -19,6 +19,7 @@
 #include "engine/fork_info.h"
 #include "engine/fork_wait.h"
 #include "engine/invoke.h"
+#include "engine/requirement.h"
 #include "engine/task_replay.h"
 #include "engine/task_type.h"
 #include "engine/timers.h"
@@ -380,7 +381,8 @@ static bool replay_guide(struct step *st) {
     if (source_cancelled(st, g)) return true;
     int node = event_node(st, g->node_id);
     if (node >= 0 && replay_answers_wait(st, g, node)) return true;
-    if (node < 0 || st->state->nodes[node].status != NODE_RUNNING || g->kind == EV_NODE_CANCELLED)
+    if (node < 0 || st->state->nodes[node].status != NODE_RUNNING ||
+        g->kind == EV_NODE_CANCELLED || st->state->program)
         return false;
     if (event_timed_out(g)) {
         step_now(st);
@@ -437,7 +439,7 @@ static bool replay_force(struct step *st) {
     int first = -1;
     int64_t first_ms = INT64_MAX;
     if (step_lost(st) || s->status == RUN_PAUSED) return false;
-    for (size_t i = 0; i < s->wf->nodes_nr; i++) {
+    for (size_t i = 0; !s->program && i < s->wf->nodes_nr; i++) {
         const struct node_state *n = &s->nodes[i];
         const struct exec_timer *t = timer_find(st->exec, TIMER_NODE_WAIT, (int)i);
         int64_t at_ms = n->retry_at_ms;
@@ -501,6 +503,14 @@ static bool replay_effect(struct step *st, int node, struct failure *f) {
             STR("a replay sends nothing, and its source recorded no answer to this request")};
     (void)failure_recorded(st, source_leader(st), node, f);
     return true;
+}
+
+/* A credential is not asked for again: the source says whether its node began (EVT-24). */
+static bool replay_refused(struct step *st, int node, struct failure *f) {
+    const struct event *g = source_leader(st);
+    if (st->state->nodes[node].status == NODE_RUNNING || !failure_recorded(st, g, node, f))
+        return false;
+    return g->kind == EV_NODE_FAILED && requirement_code(f->code);
 }
 
 static bool replay_lacked(struct step *st, int node, struct failure *f) {
@@ -610,6 +620,7 @@ static const struct timeline_ops REPLAY_OPS = {.close = replay_close,
                                                .before = replay_before,
                                                .after = replay_after,
                                                .run_over = replay_run_over,
+                                               .leader = source_leader,
                                                .guide = replay_guide,
                                                .force = replay_force,
                                                .defers = replay_defers,
@@ -618,6 +629,7 @@ static const struct timeline_ops REPLAY_OPS = {.close = replay_close,
                                                .answered = replay_answered,
                                                .goes_on = replay_goes_on,
                                                .serves = replay_serves,
+                                               .refused = replay_refused,
                                                .call = replay_call,
                                                .ids = replay_ids,
                                                .effect = replay_effect,

@@ -38,14 +38,15 @@ int task_type_known(struct engine *e, struct str tenant, bool test_mode, struct 
     struct worker_type t;
     *known = node_registry_find(e->types, type_id) != NULL;
     if (*known) return 0;
-    int rc = module_type_known(e, tenant, type_id, STR_NONE, known, err);
+    int rc = module_type_known(e, tenant, type_id, false, known, err);
     if (rc != 0 || *known) return rc;
     struct arena *a = arena_new(TYPE_ARENA_MAX);
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a type");
     rc = store_worker_type_get(e->store, tenant, test_mode, type_id, a, &t, err);
     arena_free(a);
     *known = rc == 0;
-    return rc == WOPR_E_NOT_FOUND ? 0 : rc;
+    if (rc != WOPR_E_NOT_FOUND) return rc;
+    return module_type_known(e, tenant, type_id, true, known, err); /* installed just now? */
 }
 
 /* A replay does what its source did: the type may have been removed since, or was not there yet. */

@@ -8,6 +8,7 @@
 #include "engine/workers.h"
 #include "hooks/hooks.h"
 #include "otel/otel.h"
+#include "sandbox/sandbox.h"
 #include "store/admin.h"
 #include "store/keys.h"
 #include "store/sqlite/sqlite.h"
@@ -182,6 +183,24 @@ static void render_egress(struct egress *egress, struct buf *b) {
     metric_gauge(b, "wopr_egress_queue_length", "Requests waiting for a place.", (double)s.queued);
 }
 
+/* Without modules of packs all stay 0. */
+static void render_sandbox(struct sandbox *sandbox, struct buf *b) {
+    static const char ended[] = "wopr_wasm_invocations_total";
+    struct sandbox_stats s = {0};
+    if (sandbox != NULL) sandbox_stats(sandbox, &s);
+    metric_head(b, ended, "counter",
+                "Executions of modules of packs, by whether a worker had a report.");
+    metric_labelled(b, ended, "result", "reported", s.invoked);
+    metric_labelled(b, ended, "result", "failed", s.failed);
+    metric_counter(b, "wopr_wasm_workers_started_total", "Processes started for modules.",
+                   s.started);
+    metric_counter(b, "wopr_wasm_workers_ended_total",
+                   "Of these, ended: dead, late, wrong, spent, or needed for another tenant.",
+                   s.killed);
+    metric_gauge(b, "wopr_wasm_active", "Modules that are executed now.", (double)s.active);
+    metric_gauge(b, "wopr_wasm_waiting", "Modules that wait to be executed.", (double)s.waiting);
+}
+
 /* Without issuers whose keys are behind a URL all stay 0. */
 static void render_issuers(struct issuers_watch *watch, struct buf *b) {
     static const char fetches[] = "wopr_issuer_fetches_total";
@@ -353,6 +372,7 @@ void host_metrics_render(void *sources, struct buf *out) {
     render_tasks(&ts, out);
     render_task_types(m->store, out);
     render_egress(m->egress, out);
+    render_sandbox(m->sandbox, out);
     render_issuers(m->issuers, out);
     render_hooks(m->hooks, out);
     render_audit(m->audit, out);

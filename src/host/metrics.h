@@ -14,6 +14,7 @@ struct metrics_sources {
     struct journal *journal;
     struct engine *engine;
     struct egress *egress;         /* NULL = off */
+    struct sandbox *sandbox;       /* NULL = off */
     struct issuers_watch *issuers; /* NULL = no issuers */
     struct hooks *hooks;           /* NULL = off */
     struct audit *audit;           /* NULL = off */

@@ -33,6 +33,8 @@ const char *verify_image_broken(struct verify *v, struct str run_id,
 MUST_CHECK int verify_hooks(struct verify *v, struct wopr_error *err);
 MUST_CHECK int verify_credentials(struct verify *v, struct wopr_error *err);
 MUST_CHECK int verify_memory(struct verify *v, struct wopr_error *err);
+/* The bytes of packs are there, and those of their digests (P1, P4). */
+MUST_CHECK int verify_packs(struct verify *v, struct wopr_error *err);
 /* Definitions of agents and sets of them are what they were judged as, and their digests theirs
  * (AGT-46). */
 MUST_CHECK int verify_agents(struct verify *v, struct wopr_error *err);

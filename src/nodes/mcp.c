@@ -57,7 +57,7 @@ static bool config_read(struct mcp *m, struct str config, struct str *server) {
 }
 
 /* MCP-9.  Which servers there are is told to those who may use them. */
-static void no_server(struct mcp *m, struct str asked) {
+void mcp_no_server(struct mcp *m, struct str asked) {
     const struct remotes *all = m->call->remotes;
     struct buf names;
     buf_init(&names, 2048);
@@ -121,21 +121,22 @@ static struct str call_params(struct mcp *m) {
 
 bool mcp_asked(const struct node_call *call) { return json_get(call->config, "mcp").n > 0; }
 
+void mcp_tool_call(struct mcp *m) {
+    struct rpc_response r = {0};
+    struct str row = STR_NONE;
+    if (!allowed(m) || !mcp_open(m) || !mcp_tool_find(m, &row) || !arguments_fit(m, row)) return;
+    if (!mcp_ask(m, MCP_CALL, "tools/call", call_params(m), &r) || !mcp_close(m)) return;
+    if (r.result.n > 0) mcp_result_take(m, row, r.result);
+    else call_refused(m, &r);
+}
+
 void exec_mcp(const struct node_call *call, struct node_result *out) {
     struct mcp m = {.call = call, .out = out};
-    struct rpc_response r = {0};
-    struct str asked = STR_NONE, row = STR_NONE;
+    struct str asked = STR_NONE;
     if (!config_read(&m, json_get(call->config, "mcp"), &asked)) return;
     m.server = remote_find(call->remotes, REMOTE_MCP, asked, call->run->meta.tenant);
-    if (!m.server) {
-        no_server(&m, asked);
-        return;
-    }
-    if (!allowed(&m) || !mcp_open(&m) || !mcp_tool_find(&m, &row) || !arguments_fit(&m, row))
-        return;
-    if (!mcp_ask(&m, MCP_CALL, "tools/call", call_params(&m), &r) || !mcp_close(&m)) return;
-    if (r.result.n > 0) mcp_result_take(&m, row, r.result);
-    else call_refused(&m, &r);
+    if (m.server) mcp_tool_call(&m);
+    else mcp_no_server(&m, asked);
 }
 
 /* --- before any run --- */

@@ -53,4 +53,10 @@ const char *mcp_schema_wrong(struct str schema, struct str value, struct arena *
 /* outputs or error of the node out of the result of tools/call.  row: of the tool. */
 void mcp_result_take(struct mcp *m, struct str row, struct str result);
 
+/* --- mcp.c --- */
+/* The whole exchange for one call of m->tool at m->server: outputs or error of the node. */
+void mcp_tool_call(struct mcp *m);
+/* MCP-9: the server that was asked for (a name, a URL or empty) is none that the tenant may use. */
+void mcp_no_server(struct mcp *m, struct str asked);
+
 #endif

@@ -83,9 +83,11 @@ bool interrupt_prompt(const struct node_call *call, struct node_result *out, str
 /* wasm.c: a type of a pack, executed in the sandbox; its registration has a wasm_type as ctx, which
  * the registrar owns. */
 struct wasm_type {
-    const char *type_id, *digest; /* the digest of its module (sandbox_keep) */
-    uint64_t memory_max;          /* bytes that the manifest asks for; 0: none */
-    int time_ms;                  /* of one invocation, 1..600000 */
+    const char *type_id, *digest;      /* the digest of its module (sandbox_keep) */
+    uint64_t memory_max;               /* bytes that the manifest asks for; 0: none */
+    int time_ms;                       /* of one invocation, 1..600000 */
+    const struct node_secret *secrets; /* that its nodes require; they get references (CAP-36) */
+    size_t secrets_nr;
 };
 node_fn exec_wasm;
 /* conversation.c: that of core.conversationGate. */

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "codec/jobj.h"
-#include "nodes/nodes.h"
+#include "nodes/pack_types.h"
 #include "packs/judge.h"
 #include "packs/pins.h"
 #include "packs/semver.h"
@@ -34,13 +34,12 @@ struct loaded { /* a pack, by its digest; kept until the end */
     int rc; /* why it cannot be used */
     char why[512];
     struct arena *a;
-    struct node_type *types;
-    struct wasm_type *wasm;
-    size_t types_nr;
+    struct pack_types_made types;
 };
 struct pack_loader {
     struct store *store;
-    struct sandbox *sandbox;
+    struct sandbox *sandbox;       /* NULL: no modules */
+    const struct remotes *remotes; /* NULL: whether there is a server for a pack is not looked at */
     struct manifest_rules *rules;
     pthread_mutex_t mu;   /* of the maps */
     pthread_mutex_t load; /* one pack is loaded at a time */
@@ -48,13 +47,14 @@ struct pack_loader {
     struct map *loaded;   /* by hex */
 };
 
-int pack_loader_new(struct store *store, struct sandbox *sandbox, struct pack_loader **out,
+int pack_loader_new(const struct pack_loader_config *cfg, struct pack_loader **out,
                     struct wopr_error *err) {
     struct pack_loader *p = MEM_NEW(struct pack_loader);
     *out = NULL;
     if (!p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for packs");
-    p->store = store;
-    p->sandbox = sandbox;
+    p->store = cfg->store;
+    p->sandbox = cfg->sandbox;
+    p->remotes = cfg->remotes;
     pthread_mutex_init(&p->mu, NULL);
     pthread_mutex_init(&p->load, NULL);
     p->indexes = map_new();
@@ -140,13 +140,14 @@ static int index_make(struct pack_loader *p, struct str tenant, struct type_inde
     return rc == WOPR_E_NO_MEMORY ? wopr_error_set(err, rc, "no memory for installed packs") : rc;
 }
 
-/* The index of a tenant, with p->mu held, which it needs for as long as it is looked at. */
-static int index_locked(struct pack_loader *p, struct str tenant, struct type_index **out,
-                        struct wopr_error *err) {
+/* The index of a tenant, at most max_ms old, with p->mu held, which it needs for as long as it is
+ * looked at. */
+static int index_locked(struct pack_loader *p, struct str tenant, uint64_t max_ms,
+                        struct type_index **out, struct wopr_error *err) {
     struct type_index *x = map_get(p->indexes, tenant), *fresh = NULL;
     void *old = NULL;
     *out = x;
-    if (x && clock_mono_ms() - x->made_ms < INDEX_MS) return 0;
+    if (x && clock_mono_ms() - x->made_ms < max_ms) return 0;
     pthread_mutex_unlock(&p->mu); /* the store may take its time */
     int rc = index_make(p, tenant, &fresh, err);
     pthread_mutex_lock(&p->mu);
@@ -197,76 +198,60 @@ static const struct offer *offer_find(const struct type_index *x, struct str typ
 
 /* --- loading --- */
 
-static int module_ask(struct pack_loader *p, const char *module, struct arena *a, struct str *out,
+static int module_ask(struct sandbox *sandbox, const char *module, struct arena *a, struct str *out,
                       struct wopr_error *err) {
     const struct sandbox_request r = {.module = str_c(module), .message = STR("{}")};
     struct buf report;
     buf_init(&report, 1024u * 1024);
-    int rc = sandbox_ask(p->sandbox, &r, &report, err);
+    int rc = sandbox_ask(sandbox, &r, &report, err);
     if (rc == 0) *out = arena_str(a, buf_str(&report));
     if (rc == 0 && !out->p) rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
     buf_fini(&report);
     return rc;
 }
 
-static bool declared(const struct pack_manifest *m, struct str type_id, struct arena *a) {
-    struct json_elements nodes = {0};
-    if (m->nodes.n == 0 || json_elements(m->nodes, a, &nodes, NULL) != 0) return false;
-    for (size_t i = 0; i < nodes.n; i++)
-        if (str_eq(json_string(json_get(nodes.v[i], "typeId"), a), type_id)) return true;
-    return false;
+/* module: its digest, once it is kept. */
+static int types_make(struct sandbox *sandbox, const struct pack_judged *j,
+                      char module[SANDBOX_DIGEST + 1], struct arena *a, struct pack_types_made *out,
+                      struct wopr_error *err) {
+    struct str report = STR_NONE;
+    if (j->manifest.language == PACK_LANG_REMOTE)
+        return pack_types_remote(&j->manifest, a, out, err);
+    if (j->manifest.language != PACK_LANG_WASM || !sandbox)
+        return wopr_error_set(err, WOPR_E_PACK_RUNTIME,
+                              "this host does not execute the language of the pack");
+    int rc = sandbox_keep(sandbox, j->entry, module, err);
+    if (rc == 0) rc = module_ask(sandbox, module, a, &report, err);
+    if (rc == 0)
+        rc = pack_types_wasm(&j->manifest, report, module, sandbox_limits(sandbox), a, out, err);
+    return rc;
 }
 
-static int types_make(struct pack_loader *p, struct loaded *l, const struct pack_manifest *m,
-                      struct str report, struct wopr_error *err) {
-    struct json_elements types = {0};
-    struct str raw = json_get(report, "types");
-    if (raw.n == 0) {
-        struct str code = json_string(json_get(report, "code"), l->a),
-                   why = json_string(json_get(report, "message"), l->a);
-        return wopr_error_set(err, WOPR_E_PACK_LOAD,
-                              "the module cannot be loaded: " STR_FMT ": " STR_FMT, STR_ARG(code),
-                              STR_ARG(why));
-    }
-    if (!str_eq(json_string(json_get(report, "pack"), l->a), m->name))
-        return wopr_error_set(err, WOPR_E_PACK_LOAD,
-                              "the module calls itself otherwise than the manifest");
-    if (json_elements(raw, l->a, &types, NULL) != 0)
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
-    l->types = ARENA_ARRAY(l->a, struct node_type, types.n + 1);
-    l->wasm = ARENA_ARRAY(l->a, struct wasm_type, types.n + 1);
-    for (size_t i = 0; l->types && l->wasm && i < types.n; i++) {
-        struct str id = json_string(types.v[i], l->a);
-        if (!declared(m, id, l->a))
-            return wopr_error_set(err, WOPR_E_PACK_LOAD,
-                                  "the module has a type that the manifest does not name");
-        l->wasm[i] = (struct wasm_type){.type_id = id.p,
-                                        .digest = l->module,
-                                        .time_ms = sandbox_limits(p->sandbox).time_ms_max};
-        l->types[i] = (struct node_type){.type_id = id.p, .fn = exec_wasm, .ctx = &l->wasm[i]};
-        l->types_nr++;
-    }
-    return arena_failed(l->a) ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack") : 0;
+int pack_loader_try(struct sandbox *sandbox, const struct pack_judged *j, struct arena *a,
+                    struct wopr_error *err) {
+    struct pack_types_made made = {0};
+    char module[SANDBOX_DIGEST + 1] = "";
+    int rc = types_make(sandbox, j, module, a, &made, err);
+    if (module[0]) sandbox_drop(sandbox, module);
+    return rc;
 }
 
 static int judged_load(struct pack_loader *p, struct loaded *l, const struct sha256 *digest,
                        struct wopr_error *err) {
     const struct pack_expect expect = {.entry = true};
     struct pack_judged j = {0};
-    struct str report = STR_NONE;
     struct buf tarball;
     struct arena *a = arena_new(PACK_ARENA_MAX);
     buf_init(&tarball, PACK_TARBALL_BYTES_MAX);
     int rc = a ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
     if (rc == 0 && !p->rules) rc = manifest_rules_new(&p->rules, err);
     if (rc == 0) rc = store_pack_blob(p->store, digest, &tarball, err);
+    if (rc == WOPR_E_CORRUPT || rc == WOPR_E_NOT_FOUND)
+        rc = wopr_error_set(err, WOPR_E_PACK_INTEGRITY,
+                            "the bytes of the installed pack are damaged in the database; remove "
+                            "it and install it again");
     if (rc == 0) rc = pack_judge(p->rules, buf_str(&tarball), &expect, a, &j, err);
-    if (rc == 0 && j.manifest.language != PACK_LANG_WASM)
-        rc = wopr_error_set(err, WOPR_E_PACK_RUNTIME,
-                            "this host executes packs of the language wasm");
-    if (rc == 0) rc = sandbox_keep(p->sandbox, j.entry, l->module, err);
-    if (rc == 0) rc = module_ask(p, l->module, l->a, &report, err);
-    if (rc == 0) rc = types_make(p, l, &j.manifest, report, err);
+    if (rc == 0) rc = types_make(p->sandbox, &j, l->module, l->a, &l->types, err);
     buf_fini(&tarball);
     arena_free(a);
     return rc;
@@ -290,7 +275,8 @@ static struct loaded *loaded_make(struct pack_loader *p, const struct sha256 *di
     l->rc = l->a ? judged_load(p, l, digest, why) : WOPR_E_NO_MEMORY;
     if (l->rc != 0) snprintf(l->why, sizeof l->why, "%s", why->message);
     pthread_mutex_lock(&p->mu);
-    bool kept = !wopr_err_passes(l->rc) && map_put(p->loaded, str_c(l->hex), l, NULL) == 0;
+    bool stays = !wopr_err_passes(l->rc) && l->rc != WOPR_E_PACK_INTEGRITY; /* may be mended */
+    bool kept = stays && map_put(p->loaded, str_c(l->hex), l, NULL) == 0;
     pthread_mutex_unlock(&p->mu);
     if (kept) return l;
     if (l->rc == 0) wopr_error_set(why, WOPR_E_NO_MEMORY, "no memory for a pack");
@@ -320,38 +306,60 @@ static struct loaded *loaded_get(struct pack_loader *p, const struct sha256 *dig
 
 /* --- for the engine --- */
 
-static int resolve(void *ctx, struct str tenant, struct str type_id, struct str definition,
-                   struct sha256 *pack, bool *found, struct wopr_error *err) {
-    struct pack_loader *p = ctx;
+/* It can be loaded, and the tenant may use what it needs. */
+static int usable(struct pack_loader *p, const struct sha256 *pack, struct str tenant,
+                  struct wopr_error *err) {
+    struct wopr_error why = {0};
+    const struct loaded *l = loaded_get(p, pack, &why);
+    if (!l) return wopr_error_set(err, why.code, "%s", why.message);
+    struct str server = l->types.server;
+    if (server.n == 0 || !p->remotes || remote_find(p->remotes, REMOTE_MCP, server, tenant))
+        return 0;
+    return wopr_error_set(err, WOPR_E_PACK_LOAD,
+                          "the nodes of the pack are tools of an MCP server that the operator has "
+                          "not named for this tenant (--mcp-servers); runtime.entry of the pack is "
+                          "its URL");
+}
+
+/* Which installed pack has the type; the pins of the definition must hold, if need be against what
+ * is installed by now.  p->mu is held. */
+static int offer_choose(struct pack_loader *p, struct str tenant, struct str type_id,
+                        struct str definition, bool anew, struct arena *a, struct sha256 *pack,
+                        bool *found, struct wopr_error *err) {
     struct json_members m = {0};
-    struct type_index *x;
-    struct arena *a = arena_new(4u * 1024 * 1024);
-    *found = false;
-    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a pack");
+    struct type_index *x = NULL;
     struct str pins = json_get(definition, "packs");
-    int rc =
-        pins.n > 0 ? pack_pins_check(p->store, definition, tenant, PACK_LANGUAGES_HERE, a, err) : 0;
+    int rc = 0, tries = pins.n > 0 ? 2 : 1;
+    do {
+        rc = index_locked(p, tenant, rc == 0 && !anew ? INDEX_MS : 0, &x, err);
+        if (rc == 0) rc = pack_pins_hold(&x->installs, definition, PACK_LANGUAGES_HERE, a, err);
+    } while (rc != 0 && !wopr_err_passes(rc) && --tries > 0);
     if (rc == 0 && pins.n > 0) rc = json_members(pins, a, &m, err);
-    if (rc != 0) {
-        arena_free(a);
-        return rc;
-    }
-    pthread_mutex_lock(&p->mu);
-    rc = index_locked(p, tenant, &x, err);
     const struct offer *o = rc == 0 ? offer_find(x, type_id, &m, a) : NULL;
     if (o) *pack = o->pack;
     *found = o != NULL;
+    return rc;
+}
+
+static int resolve(void *ctx, struct str tenant, struct str type_id, struct str definition,
+                   bool anew, struct sha256 *pack, bool *found, struct wopr_error *err) {
+    struct pack_loader *p = ctx;
+    struct arena *a = arena_new(4u * 1024 * 1024);
+    *found = false;
+    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a pack");
+    pthread_mutex_lock(&p->mu);
+    int rc = offer_choose(p, tenant, type_id, definition, anew, a, pack, found, err);
     pthread_mutex_unlock(&p->mu);
     arena_free(a);
-    if (rc == 0 && *found && !loaded_get(p, pack, err)) rc = err ? err->code : WOPR_E_PACK_LOAD;
+    if (rc == 0 && *found) rc = usable(p, pack, tenant, err);
     return rc;
 }
 
 static const struct node_type *type(void *ctx, const struct sha256 *pack, struct str type_id,
                                     struct wopr_error *err) {
     struct loaded *l = loaded_get(ctx, pack, err);
-    for (size_t i = 0; l && i < l->types_nr; i++)
-        if (str_eqc(type_id, l->types[i].type_id)) return &l->types[i];
+    for (size_t i = 0; l && i < l->types.n; i++)
+        if (str_eqc(type_id, l->types.v[i].type_id)) return &l->types.v[i];
     if (l) wopr_error_set(err, WOPR_E_PACK_LOAD, "the pack of the run has no such type");
     return NULL;
 }
@@ -360,7 +368,7 @@ bool pack_loader_has(struct pack_loader *p, struct str tenant, struct str type_i
     struct sha256 pack;
     struct wopr_error err = {0};
     bool found;
-    return resolve(p, tenant, type_id, STR_NONE, &pack, &found, &err) == 0 && found;
+    return resolve(p, tenant, type_id, STR_NONE, false, &pack, &found, &err) == 0 && found;
 }
 
 struct engine_modules pack_loader_modules(struct pack_loader *p) {

@@ -4,8 +4,8 @@
  *
  * An install is the approval of a pack for a tenant; one without a tenant is for all.  Without a
  * pin the highest installed version has a type.  What was looked up is remembered for half a
- * second, so a removal takes effect that soon; a pack that was loaded stays loaded.  Of a type that
- * a module has, its manifest must speak.
+ * second: a removal or an update takes effect that soon, what is new does at once.  A pack that was
+ * loaded stays loaded.  Of a type that a module has, its manifest must speak.
  *
  * Threads: any.  Loading a pack for the first time reads its tarball, and asks a worker of the
  * sandbox what it is: milliseconds, ten seconds at most.
@@ -16,12 +16,22 @@
 #include "engine/engine.h"
 
 struct pack_loader;
-/* store and sandbox are borrowed.  NO_MEMORY. */
-MUST_CHECK int pack_loader_new(struct store *store, struct sandbox *sandbox,
-                               struct pack_loader **out, struct wopr_error *err);
+struct pack_loader_config {
+    struct store *store;
+    struct sandbox *sandbox;       /* NULL: packs of modules are refused */
+    const struct remotes *remotes; /* NULL: whether there is a server for a pack is not looked at */
+};
+/* What cfg names is borrowed.  NO_MEMORY. */
+MUST_CHECK int pack_loader_new(const struct pack_loader_config *cfg, struct pack_loader **out,
+                               struct wopr_error *err);
 void pack_loader_free(struct pack_loader *p); /* takes NULL; after the engine, before the sandbox */
 /* Has the tenant (empty: all tenants) installed a pack with this type that can be loaded here? */
 bool pack_loader_has(struct pack_loader *p, struct str tenant, struct str type_id);
+/* Could a pack that was judged with its entry file be loaded, apart from the store?  PACK_LOAD,
+ * PACK_RUNTIME. */
+struct pack_judged;
+MUST_CHECK int pack_loader_try(struct sandbox *sandbox, const struct pack_judged *j,
+                               struct arena *a, struct wopr_error *err);
 /* For struct engine_config. */
 struct engine_modules pack_loader_modules(struct pack_loader *p);
 

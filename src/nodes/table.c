@@ -8,7 +8,8 @@
 static const char *const NEVER[] = {"conformance.never-provided", NULL};
 
 static const struct node_type TYPES[] = {
-#define NODE_TYPE(id, executor, requires, flags, check) {id, executor, requires, flags, NULL},
+#define NODE_TYPE(id, executor, needs, bits, check)                                                \
+    {.type_id = id, .fn = executor, .requires = needs, .flags = bits},
 #include "nodes/types.def"
 #undef NODE_TYPE
 };

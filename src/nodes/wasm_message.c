@@ -7,6 +7,7 @@
 #include "nodes/wasm.h"
 
 #define MESSAGE_MAX (4u * 1024 * 1024)
+#define SCHEMAS_MAX (256u * 1024) /* of channels; the engine judges by the others */
 
 static bool readable(const struct node_call *call, const struct chan_state *c) {
     return !c->sensitive && (!c->decl || channel_admits(&c->decl->readers, call->def));
@@ -63,6 +64,25 @@ static void inputs_write(const struct node_call *call, struct jw *w) {
     jw_end_object(w);
 }
 
+/* CAP-36: what the node requires is there; of its values a module is given none. */
+static void secrets_write(const struct node_call *call, struct jw *w) {
+    const struct wasm_type *t = call->type_ctx;
+    if (t->secrets_nr == 0) return;
+    jw_key(w, "secrets");
+    jw_array(w);
+    for (size_t i = 0; i < t->secrets_nr; i++) {
+        const struct node_secret *n = &t->secrets[i];
+        jw_object(w);
+        jw_kstr(w, "id", n->id);
+        jw_kstrz(w, "kind", credential_kind_name(n->kind));
+        jw_kstr(w, "scope", n->scope);
+        jw_kstr_opt(w, "provider", n->provider);
+        jw_kstr(w, "ref", arena_printf(call->a, "secret:" STR_FMT, STR_ARG(n->id)));
+        jw_end_object(w);
+    }
+    jw_end_array(w);
+}
+
 static void request_write(const struct node_call *call, struct str resume, struct jw *w) {
     const struct run_meta *m = &call->run->meta;
     jw_key(w, "request");
@@ -81,6 +101,7 @@ static void request_write(const struct node_call *call, struct str resume, struc
     jw_kraw(w, "configurable", shown.len > 0 ? buf_str(&shown) : STR("{}"));
     buf_fini(&shown);
     jw_kraw(w, "agent", call->def->agent.n > 0 ? call->def->agent : STR("null"));
+    secrets_write(call, w);
     jw_end_object(w);
     inputs_write(call, w);
     jw_kraw(w, "config", call->config.n > 0 ? call->config : STR("{}"));
@@ -108,6 +129,32 @@ static void closed_write(const struct node_call *call, struct jw *w) {
     jw_end_array(w);
 }
 
+/* What the sandbox can judge by the value alone (WASM-7): a schema of a folded list it cannot. */
+static void rule_write(const struct wf_channel *d, size_t *room, struct jw *w) {
+    bool lists = d->schema_is_array && reducer_is_list(d->reducer);
+    bool shown = d->schema_text.n > 0 && d->schema_text.n <= *room && (!lists || d->schema_is_each);
+    jw_object(w);
+    jw_kstr(w, "name", d->name);
+    jw_kstr(w, "reducer", d->reducer_name);
+    if (shown) {
+        *room -= d->schema_text.n;
+        jw_kraw(w, "schema", d->schema_text);
+        if (lists) jw_kbool(w, "each", true);
+    }
+    jw_end_object(w);
+}
+
+static void rules_write(const struct node_call *call, struct jw *w) {
+    const struct workflow *wf = call->run->wf;
+    size_t room = SCHEMAS_MAX;
+    jw_key(w, "rules");
+    jw_array(w);
+    for (size_t i = 0; i < wf->channels_nr; i++)
+        if (channel_admits(&wf->channels[i].writers, call->def))
+            rule_write(&wf->channels[i], &room, w);
+    jw_end_array(w);
+}
+
 static void calls_write(struct str calls, struct jw *w) {
     struct buf b;
     buf_init(&b, MESSAGE_MAX);
@@ -130,6 +177,7 @@ struct str wasm_message(const struct node_call *call, const struct wasm_ask *ask
     channels_write(call, true, &o.w);
     jw_end_object(&o.w);
     closed_write(call, &o.w);
+    rules_write(call, &o.w);
     seed_write(call, &o.w);
     jw_kint(&o.w, "nowMs", ask->now_ms);
     jw_kbool(&o.w, "keep", !call->run->secrecy.masks);

@@ -88,10 +88,9 @@ static int engines_check(struct str definition, struct arena *a, struct wopr_err
                    "the definition is for other protocol versions than " PACK_PROTOCOL_VERSION);
 }
 
-int pack_pins_check(struct store *s, struct str definition, struct str tenant, unsigned languages,
-                    struct arena *a, struct wopr_error *err) {
+int pack_pins_hold(const struct pack_installs *all, struct str definition, unsigned languages,
+                   struct arena *a, struct wopr_error *err) {
     struct str packs = json_get(definition, "packs");
-    struct pack_installs all = {NULL, 0};
     struct json_members pins;
     int rc = engines_check(definition, a, err);
     if (rc != 0 || packs.n == 0) return rc;
@@ -100,10 +99,18 @@ int pack_pins_check(struct store *s, struct str definition, struct str tenant, u
     rc = json_members(packs, a, &pins, err);
     if (rc == 0 && pins.n > PACK_PINS_MAX)
         rc = pin_bad(err, WOPR_E_VALIDATION, "/packs", "there are more than 256 pins");
-    if (rc == 0 && pins.n > 0) rc = store_pack_installs(s, tenant, false, a, &all, err);
     for (size_t i = 0; rc == 0 && i < pins.n; i++)
-        rc = pin_check(&all, &pins.v[i], languages, a, err);
+        rc = pin_check(all, &pins.v[i], languages, a, err);
     return rc;
+}
+
+int pack_pins_check(struct store *s, struct str definition, struct str tenant, unsigned languages,
+                    struct arena *a, struct wopr_error *err) {
+    struct pack_installs all = {NULL, 0};
+    int rc = json_get(definition, "packs").n > 0
+                 ? store_pack_installs(s, tenant, false, a, &all, err)
+                 : 0;
+    return rc == 0 ? pack_pins_hold(&all, definition, languages, a, err) : rc;
 }
 
 /* --- node types --- */

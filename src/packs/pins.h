@@ -13,7 +13,8 @@
 
 #define PACK_PROTOCOL_VERSION "1.0.0"
 #define PACK_PINS_MAX         256u
-#define PACK_LANGUAGES_HERE   (1u << PACK_LANG_WASM) /* what this build executes */
+/* What this build executes. */
+#define PACK_LANGUAGES_HERE (1u << PACK_LANG_WASM | 1u << PACK_LANG_REMOTE)
 
 /* "packs": {name: {"version", "integrity"?}} and "engines" of a definition (checked JSON), against
  * what the tenant has installed.  languages: bits of enum pack_language that this host executes; a
@@ -22,6 +23,10 @@
  * other bytes; PACK_RUNTIME; NO_MEMORY. */
 MUST_CHECK int pack_pins_check(struct store *s, struct str definition, struct str tenant,
                                unsigned languages, struct arena *a, struct wopr_error *err);
+
+/* The same against a list that was read before. */
+MUST_CHECK int pack_pins_hold(const struct pack_installs *all, struct str definition,
+                              unsigned languages, struct arena *a, struct wopr_error *err);
 
 struct pack_node { /* texts in the arena, or raw JSON of the manifest there */
     struct str type_id, summary;

@@ -56,18 +56,17 @@ static int frame_send(struct slot *w, enum frame_kind kind, struct str text, str
     return rc == 0 ? child_write(&w->child, bytes.p, bytes.n, deadline_ms) : rc;
 }
 
-/* A report as it should be, or INTERNAL: the worker is not to be trusted any more. */
-static int report_read(struct slot *w, struct buf *report, uint64_t deadline_ms) {
+int slot_report_read(struct child *c, struct buf *report, uint64_t deadline_ms) {
     unsigned char head[FRAME_HEAD];
     struct frame f;
-    int rc = child_read(&w->child, head, sizeof head, deadline_ms);
+    int rc = child_read(c, head, sizeof head, deadline_ms);
     if (rc != 0) return rc;
     if (!frame_head_read(head, &f) || f.kind != FRAME_REPORT || f.bytes_n != 0 || f.text_n == 0 ||
         f.text_n > FRAME_REPORT_MAX)
         return WOPR_E_INTERNAL;
     char *text = mem_alloc(f.text_n);
     if (!text) return WOPR_E_NO_MEMORY;
-    rc = child_read(&w->child, text, f.text_n, deadline_ms);
+    rc = child_read(c, text, f.text_n, deadline_ms);
     struct str s = str_n(text, f.text_n);
     if (rc == 0 && (json_check(s, &JSON_LIMITS_DEFAULT, NULL) != 0 ||
                     json_type_of(json_get(s, "outcome")) != JSON_STRING))
@@ -108,7 +107,7 @@ static int exchange(struct slot *w, const struct job *j, bool load, struct buf *
     int rc = head_write(&head, j, time_ms, !load) ? 0 : WOPR_E_NO_MEMORY;
     if (rc == 0)
         rc = frame_send(w, load ? FRAME_LOAD : FRAME_INVOKE, buf_str(&head), bytes, deadline_ms);
-    if (rc == 0) rc = report_read(w, report, deadline_ms);
+    if (rc == 0) rc = slot_report_read(&w->child, report, deadline_ms);
     buf_fini(&head);
     return rc;
 }

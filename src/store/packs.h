@@ -90,6 +90,10 @@ MUST_CHECK int store_pack_list(struct store *s, struct str name, struct arena *a
 /* NOT_FOUND, TOO_BIG for out; CORRUPT: the bytes have another digest.  Appended to out. */
 MUST_CHECK int store_pack_blob(struct store *s, const struct sha256 *digest, struct buf *out,
                                struct wopr_error *err);
+/* For checks: the next digest in order of which there are bytes, or to which a version or an
+ * install refers.  NOT_FOUND: there is none. */
+MUST_CHECK int store_pack_blob_next(struct store *s, const struct sha256 *after, struct sha256 *out,
+                                    struct wopr_error *err);
 /* Names after the given one in bytewise order that have all the words (none: any name), at most
  * max; *next: pass it as after for those that follow, empty: there are none. */
 MUST_CHECK int store_pack_search(struct store *s, const struct str *words, size_t words_nr,

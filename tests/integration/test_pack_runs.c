@@ -20,7 +20,7 @@ static const char *pack_folder(void) {
     static const char *const TYPES[] = {"echo",   "reads",   "writes",        "asks",   "suspends",
                                         "fails",  "draws",   "spins",         "fills",  "grows",
                                         "recurs", "outside", "outsideImport", "noJson", "noOutcome",
-                                        "huge",   "counts",  "floods"};
+                                        "huge",   "counts",  "floods",        "judged"};
     struct buf b;
     const char *dir = fmt("%s/kit", sv.dir);
     buf_init(&b, 65536);

@@ -216,6 +216,24 @@ static u64 floods(const char *p, u32 n) {
     put_u64(refused);
     return end();
 }
+/* Writes that a run takes and does not take; what each was told. */
+static u64 judged(const char *p, u32 n) {
+    static const char *const WRITES[][2] = {
+        {"sum", "\"x\""},   {"sum", "2"},       {"typed", "{\"n\":\"no\"}"}, {"typed", "{\"n\":1}"},
+        {"lines", "7"},     {"lines", "\"a\""}, {"_approvalVotes:x", "{}"},  {"v", "1"},
+        {"free", "[true]"}, {"", "1"}};
+    (void)p, (void)n;
+    begin();
+    puts_("[");
+    for (u32 i = 0; i < sizeof WRITES / sizeof *WRITES; i++) {
+        const char *name = WRITES[i][0], *value = WRITES[i][1];
+        put_u64(channel_write(name, length(name), value, length(value)));
+        puts_(",");
+    }
+    put_u64(variable_set("sum", 3, "1", 1));
+    puts_("]");
+    return end();
+}
 
 static const struct {
     const char *id;
@@ -237,7 +255,8 @@ static const struct {
              {"vendor.test.kit.noOutcome", no_outcome},
              {"vendor.test.kit.huge", huge},
              {"vendor.test.kit.counts", counts},
-             {"vendor.test.kit.floods", floods}};
+             {"vendor.test.kit.floods", floods},
+             {"vendor.test.kit.judged", judged}};
 EXPORT(openwop_node_count) u32 openwop_node_count(void) { return sizeof TYPES / sizeof *TYPES; }
 EXPORT(openwop_node_id_at) u64 openwop_node_id_at(u32 i) { return literal(TYPES[i].id); }
 EXPORT(openwop_node_invoke) u64 openwop_node_invoke(u32 i, const char *p, u32 n) {

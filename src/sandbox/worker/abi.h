@@ -7,6 +7,7 @@
  *    "variables":{...}     what openwop_variable_get finds
  *    "channels":{...}      what openwop_channel_read finds, folded
  *    "closed":[...]        declared channels that the node may not write
+ *    "rules":[...]         the others, as {"name","reducer","schema"?,"each"?} (rules.h)
  *    "seed":HEX64          of openwop_random (WASM-17)
  *    "nowMs":N             of openwop_now_ms
  *    "keep":BOOL           tell the request in a report of an interrupt

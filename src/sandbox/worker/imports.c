@@ -85,12 +85,14 @@ bool imports_init(struct imports *im, struct arena *a, struct str text) {
            members_of(im, json_get(text, "variables"), &im->variables) &&
            members_of(im, json_get(text, "channels"), &im->channels) &&
            elements_of(im, json_get(text, "closed"), &im->closed) &&
+           rules_read(&im->rules, json_get(text, "rules"), a) &&
            elements_of(im, json_get(text, "calls"), &im->recorded) && !arena_failed(a);
 }
 
 void imports_fini(struct imports *im) {
     buf_fini(&im->calls);
     buf_fini(&im->effects);
+    rules_fini(&im->rules);
 }
 
 static bool stop(struct imports *im, const char *code, const char *why) {
@@ -275,11 +277,21 @@ static void own_set(struct imports *im, struct str name, struct str value) {
     o->value = value;
 }
 
+/* One name has one value: a variable is no channel (CHAN-22, CHAN-28). */
+static bool name_fits(struct imports *im, bool variable, struct str name) {
+    bool channel = rules_find(&im->rules, name) || channel_closed(im, name) ||
+                   json_member_sorted(&im->channels, name);
+    return rules_name_ok(name) &&
+           (variable ? !channel : channel || !json_member_sorted(&im->variables, name));
+}
+
 static int written(struct imports *im, int which, struct str name, struct str value) {
     bool variable = which == IMPORT_VARIABLE_SET;
-    if (name.n == 0 || !utf8_valid(name) || json_check(value, &JSON_LIMITS_DEFAULT, NULL) != 0)
+    struct rule *rule = variable ? NULL : rules_find(&im->rules, name);
+    if (!name_fits(im, variable, name) || json_check(value, &JSON_LIMITS_DEFAULT, NULL) != 0)
         return STATUS_INVALID;
     if (!variable && channel_closed(im, name)) return STATUS_DENIED;
+    if (rule && !rule_takes(rule, value, im->a)) return STATUS_INVALID;
     if (!effect_add(im, variable ? "set" : "write", name, value)) return STATUS_BREACH;
     if (variable) own_set(im, name, value);
     return STATUS_OK;

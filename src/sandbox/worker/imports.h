@@ -8,6 +8,7 @@
 #include "codec/bytes.h"
 #include "codec/json.h"
 #include "sandbox/worker/abi.h"
+#include "sandbox/worker/rules.h"
 #include "sandbox/worker/wasm.h"
 
 enum import {
@@ -33,6 +34,7 @@ struct imports {
     struct str message;
     struct json_members variables, channels;
     struct json_elements closed, recorded;
+    struct rules rules;
     size_t recorded_at;
     struct sha256 seed;
     uint64_t drawn; /* blocks of random bytes */

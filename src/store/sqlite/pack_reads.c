@@ -107,6 +107,20 @@ int store_pack_blob(struct store *s, const struct sha256 *digest, struct buf *ou
                           "no room for the bytes of a pack");
 }
 
+int store_pack_blob_next(struct store *s, const struct sha256 *after, struct sha256 *out,
+                         struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_PACK_BLOB_NEXT, err);
+    if (rc != 0) return rc;
+    bind_hash(&q, after);
+    rc = query_step(&q, err);
+    bool there = rc == 1 && !col_null(&q, 0);
+    if (there) (void)col_hash(&q, 0, out);
+    query_end(&q);
+    if (rc < 0) return rc;
+    return there ? 0 : wopr_error_set(err, WOPR_E_NOT_FOUND, "there are no more bytes of packs");
+}
+
 int store_pack_description(struct store *s, struct str name, struct arena *a, struct str *out,
                            struct wopr_error *err) {
     struct query q;

@@ -132,6 +132,8 @@ static int put_judge(struct edit *e, struct wopr_error *err) {
     if (rc == 0) /* PACK-64 */
         rc = pack_pins_check(wire_of(c)->store, c->body, c->who.tenant, PACK_LANGUAGES_HERE,
                              c->arena, err);
+    if (rc == 0)
+        rc = engine_packs_check(wire_of(c)->engine, c->who.tenant, f.sum.wf, c->arena, err);
     if (rc == 0) {
         e->row.hash = f.sum.wf->hash;
         e->row.version = arena_str(c->arena, f.sum.wf->version);

@@ -9,6 +9,7 @@
 #include "store/sqlite/sqlite.h"
 #include "store/workflows.h"
 #include "support/folder.h"
+#include "workspec/language.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -73,7 +74,7 @@ void world_time_stop(bool stop) {
 void world_time_skip(int64_t ms) {
     cr_assert(VIRTUAL);
     SHIFT_MS += ms;
-    engine_kick(W.engine);
+    if (W.engine) engine_kick(W.engine);
     if (W.also) engine_kick(W.also);
 }
 
@@ -231,22 +232,22 @@ static void exec_measure(const struct node_call *call, struct node_result *out) 
 }
 
 static const struct node_type TEST_TYPES[] = {
-    {"test.measure", exec_measure, NULL, NODE_AT_ONCE, NULL},
-    {"test.drift", exec_drift, NULL, 0, NULL},
-    {"test.many", exec_many, NULL, 0, NULL},
-    {"test.forge", exec_forge, NULL, 0, NULL},
-    {"test.note", exec_note, NULL, 0, NULL},
-    {"test.noteAtOnce", exec_note_at_once, NULL, NODE_AT_ONCE, NULL},
-    {"test.flaky", exec_flaky, NULL, 0, NULL},
-    {"test.hold", exec_hold, NULL, 0, NULL},
-    {"test.badOutput", exec_bad_output, NULL, 0, NULL},
-    {"test.brokenJson", exec_broken_json, NULL, 0, NULL},
-    {"test.badEffect", exec_bad_effect, NULL, 0, NULL},
-    {"test.badError", exec_bad_error, NULL, 0, NULL},
-    {"test.artifact", exec_artifact, NULL, 0, NULL},
-    {"test.tell", exec_tell, NULL, 0, NULL},
-    {"test.complain", exec_complain, NULL, 0, NULL},
-    {"test.stepper", exec_stepper, NULL, 0, NULL},
+    {.type_id = "test.measure", .fn = exec_measure, .flags = NODE_AT_ONCE},
+    {.type_id = "test.drift", .fn = exec_drift},
+    {.type_id = "test.many", .fn = exec_many},
+    {.type_id = "test.forge", .fn = exec_forge},
+    {.type_id = "test.note", .fn = exec_note},
+    {.type_id = "test.noteAtOnce", .fn = exec_note_at_once, .flags = NODE_AT_ONCE},
+    {.type_id = "test.flaky", .fn = exec_flaky},
+    {.type_id = "test.hold", .fn = exec_hold},
+    {.type_id = "test.badOutput", .fn = exec_bad_output},
+    {.type_id = "test.brokenJson", .fn = exec_broken_json},
+    {.type_id = "test.badEffect", .fn = exec_bad_effect},
+    {.type_id = "test.badError", .fn = exec_bad_error},
+    {.type_id = "test.artifact", .fn = exec_artifact},
+    {.type_id = "test.tell", .fn = exec_tell},
+    {.type_id = "test.complain", .fn = exec_complain},
+    {.type_id = "test.stepper", .fn = exec_stepper},
 };
 
 /* --- life --- */
@@ -255,7 +256,7 @@ static const struct schema *no_schema;
 
 void world_engine_start(void) {
     struct wopr_error err = {0};
-    struct wf_env env = {.definition_schema = no_schema};
+    struct wf_env env = {.definition_schema = no_schema, .dialects = &WS_DIALECT, .dialects_nr = 1};
     snprintf(W.holder, sizeof W.holder, "holder-%u", ++W.starts);
     W.cfg.holder = W.holder;
     cr_assert_eq(engine_new(W.journal, W.rules, W.types, &env, &W.cfg, &W.engine, &err), 0, "%s",
@@ -359,10 +360,11 @@ static void put_now(void *ctx, struct store *s) {
 
 struct workflow *world_put(struct str text) {
     struct wopr_error err = {0};
-    struct wf_env env = {.accepted = W.accepted};
+    struct wf_env env = {.accepted = W.accepted, .dialects = &WS_DIALECT, .dialects_nr = 1};
     struct workflow *wf = NULL;
     sem_t done;
-    cr_assert_eq(json_check(text, &JSON_LIMITS_STORED, &err), 0, "%s", err.message);
+    if (!dialect_named(text, NULL, NULL, NULL))
+        cr_assert_eq(json_check(text, &JSON_LIMITS_STORED, &err), 0, "%s", err.message);
     cr_assert_eq(workflow_compile(text, &env, &wf, &err), 0, "%s at %s", err.message, err.pointer);
     struct workflow_row row = {.workflow_id = wf->id,
                                .hash = wf->hash,

@@ -13,10 +13,10 @@
 static struct sandbox *BOX;
 static char DIGEST[SANDBOX_DIGEST + 1];
 static const char *const NAMES[] = {
-    "vendor.test.kit.echo",   "vendor.test.kit.reads",    "vendor.test.kit.writes",
-    "vendor.test.kit.asks",   "vendor.test.kit.suspends", "vendor.test.kit.fails",
-    "vendor.test.kit.spins",  "vendor.test.kit.grows",    "vendor.test.kit.recurs",
-    "vendor.test.kit.noJson", "vendor.test.kit.noOutcome"};
+    "vendor.test.kit.echo",   "vendor.test.kit.reads",     "vendor.test.kit.writes",
+    "vendor.test.kit.asks",   "vendor.test.kit.suspends",  "vendor.test.kit.fails",
+    "vendor.test.kit.spins",  "vendor.test.kit.grows",     "vendor.test.kit.recurs",
+    "vendor.test.kit.noJson", "vendor.test.kit.noOutcome", "vendor.test.kit.judged"};
 enum { NAMES_NR = sizeof NAMES / sizeof *NAMES };
 static struct wasm_type TYPES[NAMES_NR];
 
@@ -32,8 +32,8 @@ static void box_up(const char *program) {
 
 static void types_add(void) {
     for (int i = 0; i < NAMES_NR; i++) {
-        TYPES[i] = (struct wasm_type){NAMES[i], DIGEST, 0, 1000};
-        const struct node_type t = {NAMES[i], exec_wasm, NULL, 0, &TYPES[i]};
+        TYPES[i] = (struct wasm_type){.type_id = NAMES[i], .digest = DIGEST, .time_ms = 1000};
+        const struct node_type t = {.type_id = NAMES[i], .fn = exec_wasm, .ctx = &TYPES[i]};
         cr_assert_eq(node_registry_add(W.types, &t, NULL), 0);
     }
 }
@@ -93,6 +93,18 @@ Test(engine_modules, what_a_module_reads_and_writes_is_the_runs) {
     has(end_of(run, EV_NODE_COMPLETED), "\"made\":{\"x\":1}");
     has(arena_cstr(W.a, world_var(run, "made")), "{\"x\":1}");
     cr_expect_eq(world_count(run, EV_LOG_APPENDED), 2u);
+    world_check_log(run);
+}
+
+Test(engine_modules, a_module_is_told_which_of_its_writes_a_run_does_not_take) { /* WASM-7 */
+    struct str run = start(
+        "judged", "",
+        ",\"channels\":{\"sum\":{\"reducer\":\"counter\"},\"typed\":{\"reducer\":\"replace\","
+        "\"schema\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"number\"}}}},"
+        "\"lines\":{\"reducer\":\"append\",\"schema\":{\"type\":\"array\",\"items\":{\"type\":"
+        "\"string\",\"pattern\":\"^[a-z]+$\"}}}}");
+    has(end_of(run, EV_NODE_COMPLETED), "[10,0,10,0,10,0,10,10,0,10,10]");
+    cr_expect_eq(world_count(run, EV_CHANNEL_WRITTEN), 4u, "%s", world_story(run));
     world_check_log(run);
 }
 

@@ -104,10 +104,10 @@ Test(nodes, a_type_id_has_a_shape /* NODE-2 */) {
     struct wopr_error err;
     struct node_registry *r = node_registry_new();
     for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
-        struct node_type t = {BAD[i], exec_noop, NULL, 0, NULL};
+        struct node_type t = {.type_id = BAD[i], .fn = exec_noop};
         cr_expect_eq(node_registry_add(r, &t, &err), WOPR_E_CONFIG, "%s", BAD[i]);
     }
-    struct node_type none = {"vendor.acme.x", NULL, NULL, 0, NULL};
+    struct node_type none = {.type_id = "vendor.acme.x"};
     cr_expect_eq(node_registry_add(r, &none, &err), WOPR_E_CONFIG);
     node_registry_free(r);
 }
@@ -115,7 +115,7 @@ Test(nodes, a_type_id_has_a_shape /* NODE-2 */) {
 Test(nodes, the_first_missing_capability_is_named /* NODE-4 */) {
     static const char *const need[] = {"a", "b", "c", NULL};
     static const char *const some[] = {"c", "a", NULL}, *const all[] = {"c", "b", "a", NULL};
-    struct node_type t = {"vendor.acme.x", exec_noop, need, 0, NULL};
+    struct node_type t = {.type_id = "vendor.acme.x", .fn = exec_noop, .requires = need};
     cr_expect_str_eq(registry_missing(&t, NULL), "a");
     cr_expect_str_eq(registry_missing(&t, some), "b");
     cr_expect_null(registry_missing(&t, all));

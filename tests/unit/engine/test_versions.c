@@ -61,8 +61,8 @@ static void exec_oracle(const struct node_call *call, struct node_result *out) {
 }
 
 static void up(void) {
-    static const struct node_type types[] = {{"test.versioned", exec_versioned, NULL, false, NULL},
-                                             {"test.oracle", exec_oracle, NULL, false, NULL}};
+    static const struct node_type types[] = {{.type_id = "test.versioned", .fn = exec_versioned},
+                                             {.type_id = "test.oracle", .fn = exec_oracle}};
     struct wopr_error err;
     world_virtual_time();
     world_up();

@@ -7,10 +7,13 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "sandbox/sandbox.h"
+#include "support/folder.h"
 #include "support/sampled.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define SEED "\"seed\":\"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\""
 #define MESSAGE                                                                                    \
@@ -358,6 +361,56 @@ Test(sandbox, a_flood_of_one_tenant_does_not_starve_another) {
     sandbox_free(s);
 }
 
+/* A worker that is none: it reads what it is sent, says this (printf of sh) and goes on so. */
+static void liar_write(const char *path, const char *says, const char *then) {
+    FILE *f = fopen(path, "w");
+    cr_assert_not_null(f);
+    fprintf(f, "#!/bin/sh\nread -r line\nprintf '%s'\n%s\n", says, then);
+    fclose(f);
+    cr_assert_eq(chmod(path, 0700), 0);
+}
+
+Test(sandbox, a_worker_that_lies_fails_its_invocation_and_nothing_else) { /* B4, PACK-62 */
+#define HEAD(n) "WSB1\\003\\000\\000\\000" n "\\000\\000\\000\\000\\000\\000\\000"
+    static const struct {
+        const char *says, *then, *code; /* code NULL: UNAVAILABLE */
+    } LIES[] = {
+        {"WSB1\\003", "exit 0", NULL}, /* half a head */
+        {"WSB1\\003", "exec /bin/sleep 60", "wasm_execution_time_exceeded"},
+        {HEAD("\\100") "{\"outcome\":", "exit 0", NULL}, /* half a text */
+        {HEAD("\\100") "{\"outcome\":", "exec /bin/sleep 60", "wasm_execution_time_exceeded"},
+        {"WSB1\\003\\000\\000\\000\\377\\377\\377\\177\\000\\000\\000\\000", "exec /bin/cat", NULL},
+        {"WSB1\\001\\000\\000\\000\\002\\000\\000\\000\\000\\000\\000\\000{}", "exec /bin/cat",
+         NULL},
+        {HEAD("\\002") "{}", "exec /bin/cat", NULL},
+        {HEAD("\\002") "[]", "exec /bin/cat", NULL},
+        {HEAD("\\015") "{\"outcome\":1}", "exec /bin/cat", NULL},
+        {HEAD("\\004") "nope", "exec /bin/cat", NULL}};
+    char dir[200], path[240];
+    cr_assert(folder_make(dir, sizeof dir, "liar"));
+    snprintf(path, sizeof path, "%s/worker", dir);
+    for (size_t i = 0; i < sizeof LIES / sizeof *LIES; i++) {
+        const struct sandbox_config cfg = {path, 1, 0, 100};
+        struct sandbox *s = NULL;
+        struct sandbox_stats stats;
+        char digest[SANDBOX_DIGEST + 1];
+        int rc;
+        liar_write(path, LIES[i].says, LIES[i].then);
+        cr_assert_eq(sandbox_new(&cfg, &s, NULL), 0);
+        keep(s, "kit.wasm", digest);
+        char *text = ask_as(s, "t", digest, "echo", "{\n}\n", &rc);
+        cr_expect_eq(rc, LIES[i].code ? 0 : WOPR_E_UNAVAILABLE, "%zu: %d", i, rc);
+        if (LIES[i].code) cr_expect_not_null(strstr(text, LIES[i].code), "%zu: %s", i, text);
+        mem_free(text);
+        sandbox_stats(s, &stats);
+        cr_expect_eq(stats.started, 1u, "%zu", i);
+        cr_expect_eq(stats.killed, 1u, "%zu: it is not asked again", i);
+        sandbox_free(s);
+    }
+    cr_assert_eq(remove(path), 0);
+    cr_assert_eq(rmdir(dir), 0);
+}
+
 /* Bytes changed at random, and what a worker makes of them: it says that it is no module, or what
  * it is, or it dies; and the next one is served. */
 Test(sandbox, mutants_of_a_module_harm_nobody, .timeout = 600) { /* PACK-62, WASM-14 */
@@ -390,6 +443,12 @@ Test(sandbox, mutants_of_a_module_harm_nobody, .timeout = 600) { /* PACK-62, WAS
     }
     cr_expect_gt(loaded, 0u);
     cr_expect_gt(refused, 0u);
+    struct sandbox_stats stats;
+    sandbox_stats(s, &stats);
+    cr_expect_eq(stats.failed, died);
+    cr_expect_leq(stats.killed, stats.started);
+    cr_expect_leq(stats.started, stats.killed + 1, "no worker is lost from the count");
+    cr_expect_geq(stats.started, 1 + died, "each that died was replaced");
     cr_log_info("loaded %u, refused %u, died %u", loaded, refused, died);
     buf_fini(&whole);
     sandbox_free(s);
