@@ -34,8 +34,8 @@ FOREIGN = {
 # What other layers may include of a layer; of those not named here, all but private names.
 PUBLIC = {
     "journal": ["journal.h"], "audit": ["audit.h", "check.h"], "egress": ["egress.h", "operator.h", "callers.h", "remotes.h", "lane.h"], "sandbox": ["sandbox.h", "worker/worker.h"], "hooks": ["hooks.h"], "otel": ["otel.h"],
-    "engine": ["engine.h", "node.h", "workers.h"], "nodes": ["nodes.h", "pack_loader.h"],
-    "http": ["http.h"], "wire/v1": ["v1.h"], "host": ["host.h", "keys.h", "config.h", "seal_file.h"], "cli": [],
+    "engine": ["engine.h", "node.h", "workers.h"], "nodes": ["nodes.h", "pack_agents.h", "pack_loader.h"],
+    "http": ["http.h", "assets.h"], "wire/v1": ["v1.h"], "host": ["host.h", "keys.h", "config.h", "seal_file.h", "ai_file.h"], "cli": [],
 }
 PRIVATE = re.compile(r"(_int|_internal|internal)\.h$|\.def$")
 # The header of a backend of the store is for those who open it; all others include the port, store/*.h.

@@ -147,6 +147,9 @@ class Document:
         statuses = self.d.shared["statuses"]
         for status in op.get("errors", []) + [s for s in statuses if of & set(statuses[s].get("when", []))]:
             out[status] = {"$ref": "#/components/responses/Status" + status}
+        for status, schema in op.get("failure", {}).items():
+            row = statuses[status]
+            out[status] = {"description": row["description"], "headers": self.headers(row.get("headers", [])), "content": self.content(schema)}
         return out
 
     def operation(self, name: str, op: dict) -> dict:

@@ -15,7 +15,7 @@ import openapi
 from embed import c_bytes
 
 OPERATION_MEMBERS = {"method", "path", "scopes", "flags", "handler", "extension", "note", "tag", "summary", "parameters", "body",
-                     "bodyMax", "binary", "also", "status", "answer", "headers", "errors"}
+                     "bodyMax", "binary", "also", "status", "answer", "headers", "errors", "failure"}
 JSON_TYPES = {"string": "JSON_STRING", "object": "JSON_OBJECT", "array": "JSON_ARRAY", "boolean": "JSON_BOOL",
               "number": "JSON_NUMBER", "integer": "JSON_NUMBER"}
 

@@ -6,6 +6,7 @@ The shared libraries are those that the dynamic linker finds for PROGRAM, but fo
 and licences are those of the Debian packages that they come from.  --bundle copies the libraries and the packages' copyright files.
 Time and number come from SOURCE_DATE_EPOCH and the contents, so two runs over one build are equal.
 """
+import base64
 import hashlib
 import json
 import os
@@ -96,6 +97,21 @@ def component(package: str, files: list, linkage: str) -> dict:
     return out
 
 
+def vendored(root: str) -> list:
+    """What the dashboard in the program is built from."""
+    with open(os.path.join(root, "web/vendor/lock.json"), encoding="utf-8") as f:
+        lock = json.load(f)
+    out = []
+    for name, package in sorted(lock.items()):
+        purl = "pkg:npm/%s@%s" % (name.replace("@", "%40"), package["version"])
+        digest = base64.b64decode(package["integrity"].split("-", 1)[1]).hex()
+        out.append({"type": "library", "bom-ref": purl, "name": name, "version": package["version"], "purl": purl,
+                    "licenses": [{"license": {"id": package["license"]}}],
+                    "hashes": [{"alg": "SHA-512", "content": digest}],  # of the archive of that name in the registry
+                    "properties": [{"name": "wopr:linkage", "value": "bundled"}]})
+    return out
+
+
 def document(program: str, root: str, found: list) -> dict:
     with open(program, "rb") as f:
         digest = hashlib.sha256(f.read()).hexdigest()
@@ -107,6 +123,7 @@ def document(program: str, root: str, found: list) -> dict:
     parts += [component(p, [], "static") for p in STATIC_PACKAGES]
     parts.append({"type": "data", "bom-ref": "openwop", "name": "openwop", "version": commit.group() if commit else "1.0",
                   "licenses": [{"license": {"id": "CC-BY-4.0"}}], "copyright": "2026 David Tufts and openwop contributors"})
+    parts += vendored(root)
     main = {"type": "application", "bom-ref": "wopr", "name": "wopr", "version": version, "licenses": [{"license": {"id": "Apache-2.0"}}],
             "hashes": [{"alg": "SHA-256", "content": digest}]}
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", "0"))))

@@ -3,7 +3,7 @@ import os
 import re
 
 # Left to right: a file includes only its own layer and those before it (docs/architecture.md).
-LAYERS = ["base", "codec", "domain", "store", "journal", "audit", "egress", "sandbox", "hooks", "otel", "packs", "engine", "nodes", "workspec", "workrail", "http",
+LAYERS = ["base", "codec", "domain", "store", "journal", "audit", "egress", "sandbox", "hooks", "otel", "packs", "engine", "nodes", "workspec", "mcp", "workrail", "rail", "http",
           "wire/common", "wire/v1", "host", "cli"]
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+([<"])([^>"]+)[>"]', re.M)
 WORD = re.compile(r"(?<![.\w])(?<!->)[A-Za-z_]\w*")  # no member's name

@@ -120,7 +120,8 @@ struct start_args {
     const char *workflow, *status, *reason;    /* bulk-cancel */
     const char *inputs[START_INPUTS_MAX];      /* NAME=VALUE */
     size_t inputs_nr;
-    uint64_t timeout_s; /* of waiting, 0 = none */
+    struct str configurable; /* raw object, or empty */
+    uint64_t timeout_s;      /* of waiting, 0 = none */
     bool follow, wait, json, all;
 };
 /* argv: the verb and its arguments.  Return the exit status of the command. */
@@ -187,15 +188,18 @@ int cmd_seal(struct cli *c);
 int cmd_secrets(struct cli *c);
 int cmd_agents(struct cli *c);
 int cmd_memory(struct cli *c);
+int cmd_sessions(struct cli *c);
 int cmd_tasks(struct cli *c);
 int cmd_webhooks(struct cli *c);
 int cmd_packs(struct cli *c);
 int cmd_workflow(struct cli *c);
+int cmd_workrail(struct cli *c);
 int cmd_workspec(struct cli *c);
 int cmd_interrupts(struct cli *c);
 int cmd_runs(struct cli *c);
 int cmd_tail(struct cli *c);
 int cmd_bundle(struct cli *c);
+int cmd_mcp(struct cli *c);
 int cmd_audit(struct cli *c);
 int cmd_verify(struct cli *c);
 int cmd_version(struct cli *c);

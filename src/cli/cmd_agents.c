@@ -5,6 +5,7 @@
 #include "cli/verbs.h"
 #include "codec/jobj.h"
 #include "domain/agent_manifest.h"
+#include "host/ai_file.h"
 #include "store/agents.h"
 
 #include <stdio.h>
@@ -129,9 +130,10 @@ static int over_files(struct cli *c, struct store *s, const void *args, file_fn 
 
 static int file_judge(struct cli *c, const char *path, struct str definition,
                       struct agent_judgement *sum, struct wopr_error *err) {
-    const struct agent_rules rules = {.long_term = true};
+    struct agent_rules rules = {.long_term = true};
     struct teller t = {c, path};
-    int rc = agent_judge(definition, &rules, finding_tell, &t, c->arena, sum, err);
+    int rc = ai_file_classes_read(c->cfg.host_ai_providers, c->arena, &rules.model_classes, err);
+    if (rc == 0) rc = agent_judge(definition, &rules, finding_tell, &t, c->arena, sum, err);
     return rc == 0 && sum->errors > 0 ? REFUSED : rc;
 }
 

@@ -86,6 +86,7 @@ static int body_build(struct cli *c, const struct start_args *in, struct str *bo
         jobj_drop(&o);
         return rc;
     }
+    if (in->configurable.n > 0) jw_kraw(&o.w, "configurable", in->configurable);
     if (in->tag != NULL) {
         jw_key(&o.w, "tags");
         jw_array(&o.w);

@@ -6,6 +6,7 @@
 #include "domain/lint.h"
 #include "packs/pins.h"
 #include "store/workflows.h"
+#include "workspec/language.h"
 
 #include <stdio.h>
 
@@ -100,6 +101,17 @@ static int text_print(struct str text) {
     return 0;
 }
 
+/* A document of another language as the definition that it compiles to. */
+static int definition_print(struct str text, struct wopr_error *err) {
+    const struct wf_env env = {.accepted = true, .dialects = &WS_DIALECT, .dialects_nr = 1};
+    struct workflow *wf = NULL;
+    if (!dialect_named(text, NULL, NULL, NULL)) return text_print(text);
+    int rc = workflow_compile(text, &env, &wf, err);
+    if (rc == 0) rc = text_print(wf->text);
+    workflow_unref(wf);
+    return rc;
+}
+
 static int row_find(struct cli *c, struct store *s, struct workflow_row *row,
                     struct wopr_error *err) {
     return store_workflow_get(s, str_c(c->cfg.host_tenant), false, str_c(c->argv[1]), c->arena, row,
@@ -113,7 +125,8 @@ static int workflow_print(struct cli *c, struct store *s, const void *args) {
     int rc = row_find(c, s, &row, &err);
     if (rc == 0 && in->revision > 0)
         rc = store_workflow_revision(s, &row, in->revision, c->arena, &row.text, &err);
-    return rc == 0 ? text_print(row.text) : cli_fail(&err);
+    if (rc == 0) rc = definition_print(row.text, &err);
+    return rc == 0 ? 0 : cli_fail(&err);
 }
 
 static void row_text(struct cli *c, const void *rows, size_t i, struct buf *b) {

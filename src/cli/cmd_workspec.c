@@ -1,20 +1,23 @@
 /* cmd_workspec.c: wopr workspec: WorkSpec documents, checked, planned and brought to version
- * 2.0, without a
- * host. */
+ * 2.0 without a host, and run on one. */
 #include "base/embed.h"
 #include "base/fs.h"
 #include "cli/verbs.h"
+#include "codec/jobj.h"
+#include "workspec/language.h"
 #include "workspec/migrate.h"
-#include "workspec/plan.h"
 
 #include <errno.h>
 
-enum { UNREADABLE = 2, PLAN_COLUMNS = 78 };
+enum { UNREADABLE = 2, PLAN_COLUMNS = 78, OPTIONS_BYTES_MAX = 4096 };
 
 static const char USAGE[] =
     "usage: wopr workspec validate FILE... [--profile host|reference] [--json]\n"
     "       wopr workspec plan FILE [--json | --svg]   who does what when\n"
     "       wopr workspec migrate FILE                 version 1.0 to 2.0, on standard output\n"
+    "       wopr workspec run FILE [--id ID] [--clock virtual|real] [--speed N]\n"
+    "                     [--people auto|approval] [--inputs FILE] [--follow | --wait]\n"
+    "                     [--timeout S] [--url URL]    stored on a host and started there\n"
     "       wopr workspec schema                       a JSON Schema of documents, for editors\n"
     "Documents are JSON; a FILE that ends in .yaml or .yml is YAML.  \"-\" is standard input, "
     "JSON\n"
@@ -24,6 +27,8 @@ static const char USAGE[] =
 struct spec_args {
     enum ws_profile profile;
     bool json, yaml, svg;
+    const char *id, *clock, *speed, *people; /* run */
+    struct start_args start;
 };
 /* A document with what is needed to look at it. */
 struct spec {
@@ -255,7 +260,91 @@ static int schema_print(struct cli *c, struct store *unused, const void *args) {
     return 0;
 }
 
+/* --- run --- */
+
+/* The document as the host takes it: YAML goes as the JSON that it spells. */
+static int run_make(struct cli *c, struct spec *s, const struct spec_args *in,
+                    struct ws_stored *out, struct str *json) {
+    struct wopr_error err = {0};
+    struct ws_doc as_json;
+    struct buf b;
+    buf_init(&b, SIZE_MAX / 2);
+    ws_write(&b, s->doc.root, 0);
+    int rc = buf_failed(&b) ? WOPR_E_NO_MEMORY : 0;
+    *json = rc == 0 ? arena_str(s->a, buf_str(&b)) : STR_NONE;
+    buf_fini(&b);
+    if (rc == 0) rc = ws_parse(*json, WS_JSON, &WS_LIMITS_DEFAULT, s->a, &as_json, &err);
+    if (rc == 0)
+        rc = ws_stored_make(&as_json, *json, WS_JSON, str_c(in->id), &s->zones, s->a, out, &err);
+    if (rc == 0) return 0;
+    (void)c;
+    return cli_fail(&err);
+}
+
+static struct str run_options(struct cli *c, const struct spec_args *in) {
+    struct jobj o;
+    jobj_begin(&o, OPTIONS_BYTES_MAX);
+    if (in->clock != NULL) jw_kstrz(&o.w, "workspec.clock", in->clock);
+    if (in->speed != NULL) jw_kraw(&o.w, "workspec.speed", str_c(in->speed));
+    if (in->people != NULL) jw_kstrz(&o.w, "workspec.humanTasks", in->people);
+    return jobj_end(&o, c->arena);
+}
+
+/* The run is started as any other, of the id under which the document is stored. */
+static int run_stored(struct cli *c, const struct spec_args *in, struct str workflow_id) {
+    struct start_args start = in->start;
+    char *id = arena_cstr(c->arena, workflow_id);
+    char *argv[] = {c->argv[0], id, NULL};
+    struct cli as = *c;
+    as.argv = argv;
+    as.argc = 2;
+    start.configurable = run_options(c, in);
+    return id == NULL ? spec_no_memory() : start_run(&as, &start);
+}
+
+static int run_file(struct cli *c, const void *args) {
+    const struct spec_args *in = args;
+    struct ws_stored stored;
+    struct str json, answer;
+    struct spec s;
+    int rc = spec_open(&s);
+    if (rc == 0) rc = doc_read(c, &s, c->argv[1], in);
+    if (rc == 0) rc = doc_check(&s, WS_HOST);
+    if (rc == 1) problems_print(c, &s, c->argv[1], stderr);
+    if (rc == 0) rc = run_make(c, &s, in, &stored, &json);
+    if (rc == 0)
+        rc = cli_ask_at(c, in->start.url, "PUT",
+                        cli_path(c, "/v1/workspec/documents/", stored.workflow_id, ""), json,
+                        &answer);
+    if (rc == 0) rc = run_stored(c, in, stored.workflow_id);
+    spec_close(&s);
+    return rc;
+}
+
+/* false: refused, with a message. */
+static bool run_take(struct cli *c, struct spec_args *in) {
+    const char *timeout = cli_take_value(c, "--timeout");
+    double speed;
+    in->start.inputs_file = cli_take_value(c, "--inputs");
+    in->start.follow = cli_take_flag(c, "--follow");
+    in->start.wait = cli_take_flag(c, "--wait");
+    in->start.json = in->json;
+    in->id = cli_take_value(c, "--id");
+    in->clock = cli_take_value(c, "--clock");
+    in->speed = cli_take_value(c, "--speed");
+    in->people = cli_take_value(c, "--people");
+    if (timeout != NULL && (!str_u64(str_c(timeout), &in->start.timeout_s) ||
+                            in->start.timeout_s == 0 || in->start.timeout_s > INT32_MAX)) {
+        (void)cli_usage("wopr: --timeout must be a number of seconds, 1 or greater\n");
+        return false;
+    }
+    if (in->speed == NULL || ws_number_of(str_c(in->speed), &speed) == WS_NUMERAL) return true;
+    (void)cli_usage("wopr: --speed must be a number: virtual seconds in a real one\n");
+    return false;
+}
+
 static const struct cli_verb VERBS[] = {
+    {"run", 1, 1, .on_host = run_file},
     {"validate", 1, VERB_ANY_ARGS, NULL, validate_files, VERB_NO_FILE},
     {"plan", 1, 1, NULL, plan_file, VERB_NO_FILE},
     {"migrate", 1, 1, NULL, migrate_file, VERB_NO_FILE},
@@ -265,15 +354,17 @@ static const struct cli_verb VERBS[] = {
 int cmd_workspec(struct cli *c) {
     struct spec_args in = {.profile = WS_HOST};
     if (cli_help(c, USAGE)) return 0;
+    in.start.url = cli_take_url(c);
     const char *profile = cli_take_value(c, "--profile");
     in.json = cli_take_flag(c, "--json");
     in.svg = cli_take_flag(c, "--svg");
     in.yaml = cli_take_flag(c, "--yaml");
+    if (!run_take(c, &in)) return 2;
     int rc = cli_config(c);
     if (rc != 0) return rc;
     if (profile != NULL && strcmp(profile, "reference") == 0) in.profile = WS_REFERENCE;
     else if (profile != NULL && strcmp(profile, "host") != 0)
         return cli_usage("wopr: --profile must be host or reference\n");
     if (in.json && in.svg) return cli_usage(USAGE);
-    return cli_verbs(c, VERBS, sizeof VERBS / sizeof *VERBS, NULL, &in);
+    return cli_verbs(c, VERBS, sizeof VERBS / sizeof *VERBS, in.start.url, &in);
 }

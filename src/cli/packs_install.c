@@ -7,7 +7,10 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "cli/packs.h"
+#include "domain/agent_manifest.h"
 #include "egress/operator.h"
+#include "host/ai_file.h"
+#include "packs/agents.h"
 #include "packs/pins.h"
 #include "packs/resolve.h"
 
@@ -219,6 +222,40 @@ static int types_check(struct cli *c, struct store *s, const struct pack_judged 
     return rc;
 }
 
+struct agents_teller {
+    struct cli *c;
+    const char *place;
+};
+
+static void agent_finding(void *ctx, const struct lint_finding *f) {
+    const struct agents_teller *t = ctx;
+    if (f->error) finding_print(t->c, t->place, true, str_c(f->pointer), f->value, str_c(f->text));
+}
+
+/* AGT-43, AGT-44, and what a workspace agent must be, too: else a run would find out. */
+static int agents_check(struct cli *c, const struct source *src, const struct pack_judged *j) {
+    struct agent_rules rules = {.pack = j->manifest.name, .long_term = true};
+    struct json_elements l = {0};
+    struct wopr_error err = {0};
+    bool wrong = false;
+    int rc = j->manifest.agents.n > 0 ? json_elements(j->manifest.agents, c->arena, &l, &err) : 0;
+    if (rc == 0)
+        rc = ai_file_classes_read(c->cfg.host_ai_providers, c->arena, &rules.model_classes, &err);
+    for (size_t i = 0; rc == 0 && i < l.n; i++) {
+        const struct str id = json_string(json_get(l.v[i], "agentId"), c->arena);
+        struct agents_teller t = {c, arena_cstr(c->arena, cli_text(c, id))};
+        struct agent_judgement sum;
+        struct str definition;
+        rc = pack_agent_definition(src->tarball, l.v[i], c->arena, &definition, &err);
+        if (rc == 0) rc = agent_judge(definition, &rules, agent_finding, &t, c->arena, &sum, &err);
+        wrong = wrong || (rc == 0 && sum.errors > 0);
+        if (rc == 0 && sum.class_unsupported) fprintf(stderr, "wopr: unsupported_model_class\n");
+    }
+    if (rc != 0) return cli_fail(&err);
+    if (wrong) fprintf(stderr, "wopr: the pack is not installed: an agent of it cannot be used\n");
+    return wrong ? 1 : 0;
+}
+
 static void marks_show(struct cli *c, const struct source *src) {
     if (src->yank.n > 0)
         fprintf(stderr, "wopr: warning: this version was yanked: " STR_FMT "\n",
@@ -274,6 +311,7 @@ int packs_install(struct cli *c, struct store *s, const void *args) {
     if (packs_revoked_check(c, s, &sig, src.keychain, &err) != 0) return cli_fail(&err);
     rc = engines_check(&j);
     if (rc == 0) rc = types_check(c, s, &j);
+    if (rc == 0) rc = agents_check(c, &src, &j);
     if (rc != 0) return rc;
     marks_show(c, &src);
     packs_load_warn(c, &j);

@@ -491,7 +491,8 @@ static int atom_read(struct reader *r) {
         buf_addc(r->out, c);
         repeats = false;
     } else if (word_take(r, ".")) {
-        buf_addz(r->out, "[^\\x{a}\\x{d}\\x{2028}\\x{2029}]");
+        buf_addz(r->out,
+                 r->cost->dot_all ? "[\\x{0}-\\x{10ffff}]" : "[^\\x{a}\\x{d}\\x{2028}\\x{2029}]");
     } else if (c == '*' || c == '+' || c == '?') {
         return pattern_refuse(r, "repeats nothing");
     } else {
@@ -506,7 +507,7 @@ static int atom_read(struct reader *r) {
 int schema_pattern_translate(struct str src, struct buf *out, struct schema_pattern_cost *cost,
                              const char **why) {
     struct reader r = {.in = src, .out = out, .cost = cost, .why = ""};
-    *cost = (struct schema_pattern_cost){.fixed = 0};
+    *cost = (struct schema_pattern_cost){.dot_all = cost->dot_all};
     int rc = 0;
     if (src.n > SCHEMA_PATTERN_BYTES_MAX) rc = pattern_refuse(&r, "is too long");
     if (rc == 0) rc = count_groups(&r);

@@ -10,6 +10,7 @@
 struct schema_pattern_cost {
     size_t fixed; /* bytes a start may scan before the first callout counts it */
     bool backrefs;
+    bool dot_all; /* in: "." takes line ends too */
 };
 /* ECMA-262 (unicode mode, lenient on needless escapes) to PCRE2.  0, WOPR_E_VALIDATION with *why a
  * static sentence, or WOPR_E_NO_MEMORY / WOPR_E_TOO_BIG. */

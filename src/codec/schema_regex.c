@@ -6,6 +6,7 @@
  * with it.
  */
 #include "base/mem.h"
+#include "codec/pattern.h"
 #include "codec/schema_pattern.h"
 
 #include <pthread.h>
@@ -101,8 +102,8 @@ fail:
 }
 
 /* Compile; *code set on success only. */
-static int regex_compile(struct str src, pcre2_code **code, struct schema_pattern_cost *cost,
-                         const char **why) {
+static int regex_compile(struct str src, uint32_t options, pcre2_code **code,
+                         struct schema_pattern_cost *cost, const char **why) {
     pcre2_general_context *general = pcre2_general_context_create(take_mem, give_mem, NULL);
     pcre2_compile_context *context = NULL;
     struct buf out;
@@ -112,11 +113,12 @@ static int regex_compile(struct str src, pcre2_code **code, struct schema_patter
     if (general == NULL) goto done;
     context = pcre2_compile_context_create(general);
     if (context == NULL) goto done;
+    if (options & PCRE2_MULTILINE) (void)pcre2_set_newline(context, PCRE2_NEWLINE_ANYCRLF);
     rc = schema_pattern_translate(src, &out, cost, why);
     if (rc != 0) goto done;
     pcre2_code *c = pcre2_compile((PCRE2_SPTR)out.p, out.len,
-                                  PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_MATCH_UNSET_BACKREF |
-                                      PCRE2_NEVER_BACKSLASH_C,
+                                  options | PCRE2_UTF | PCRE2_DOLLAR_ENDONLY |
+                                      PCRE2_MATCH_UNSET_BACKREF | PCRE2_NEVER_BACKSLASH_C,
                                   &error, &offset, context);
     if (c != NULL) {
         *code = c;
@@ -139,7 +141,7 @@ int schema_pattern_get(struct schema_set *s, struct str src, const struct schema
     if (p == NULL) {
         p = ARENA_NEW(s->arena, struct schema_pattern);
         if (p == NULL) return WOPR_E_NO_MEMORY;
-        int rc = regex_compile(src, &p->code, &p->cost, why);
+        int rc = regex_compile(src, 0, &p->code, &p->cost, why);
         if (rc != 0) return rc;
         p->next = s->pattern_list;
         s->pattern_list = p;
@@ -155,9 +157,9 @@ void schema_pattern_list_free(struct schema_pattern *list) {
 
 bool schema_pattern_valid(struct str src) {
     pcre2_code *code = NULL;
-    struct schema_pattern_cost cost;
+    struct schema_pattern_cost cost = {.dot_all = false};
     const char *why;
-    if (regex_compile(src, &code, &cost, &why) != 0) return false;
+    if (regex_compile(src, 0, &code, &cost, &why) != 0) return false;
     pcre2_code_free(code);
     return true;
 }
@@ -186,4 +188,53 @@ int schema_pattern_match(const struct schema_pattern *p, struct str subject, uin
     }
     *matches = rc >= 0; /* any other error: the subject is no valid UTF-8 */
     return 0;
+}
+
+/* --- pattern.h --- */
+
+struct pattern {
+    struct schema_pattern p;
+};
+
+/* false: an unknown flag, or one that is there twice. */
+static bool flags_read(struct str flags, uint32_t *options, bool *dot_all) {
+    static const char KNOWN[] = "imsu";
+    unsigned seen = 0;
+    *options = 0;
+    for (size_t i = 0; i < flags.n; i++) {
+        const char *at = flags.p[i] != '\0' ? strchr(KNOWN, flags.p[i]) : NULL;
+        if (at == NULL || (seen >> (at - KNOWN) & 1u) != 0) return false;
+        seen |= 1u << (at - KNOWN);
+    }
+    if (seen & 1u) *options |= PCRE2_CASELESS;
+    if (seen & 2u) *options |= PCRE2_MULTILINE;
+    *dot_all = (seen & 4u) != 0;
+    return true;
+}
+
+int pattern_new(struct str src, struct str flags, struct pattern **out, struct wopr_error *err) {
+    uint32_t options;
+    const char *why = "";
+    struct pattern *p = MEM_NEW(struct pattern);
+    if (p == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
+    int rc = WOPR_E_VALIDATION;
+    if (!flags_read(flags, &options, &p->p.cost.dot_all)) why = "has flags other than i, m, s, u";
+    else rc = regex_compile(src, options, &p->p.code, &p->p.cost, &why);
+    if (rc == 0) {
+        *out = p;
+        return 0;
+    }
+    mem_free(p);
+    if (rc == WOPR_E_NO_MEMORY) return wopr_error_set(err, rc, "out of memory");
+    return wopr_error_set(err, WOPR_E_VALIDATION, "the pattern %s", why);
+}
+
+void pattern_free(struct pattern *p) {
+    if (p == NULL) return;
+    pcre2_code_free(p->p.code);
+    mem_free(p);
+}
+
+int pattern_match(const struct pattern *p, struct str subject, uint64_t *steps, bool *matches) {
+    return schema_pattern_match(&p->p, subject, steps, matches);
 }

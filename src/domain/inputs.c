@@ -4,7 +4,7 @@
 #include "base/near.h"
 #include "codec/fields.h"
 #include "codec/jobj.h"
-#include "domain/options.h"
+#include "domain/program.h"
 
 #define INPUTS_BYTES_MAX (16u * 1024 * 1024)
 #define FIELDS_SHOWN_MAX 8u   /* of the refusals, in details */
@@ -103,6 +103,7 @@ int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena 
         rc = json_members(inputs, a, &m, err);
         if (rc != 0) return rc;
     }
+    if (wf->program != NULL && m.n > 0) return wf->program->inputs(wf, inputs, false, a, out, err);
     struct str *values = ARENA_ARRAY(a, struct str, wf->vars_nr);
     r.v = ARENA_ARRAY(a, struct var_init, wf->vars_nr);
     if (values == NULL || r.v == NULL)
@@ -130,6 +131,10 @@ int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena 
 int run_inputs_render(const struct var_inits *inits, struct arena *a, struct str *out,
                       struct wopr_error *err) {
     struct jobj o;
+    if (inits->accepted.p != NULL) {
+        *out = inits->accepted;
+        return 0;
+    }
     jobj_begin(&o, INPUTS_BYTES_MAX);
     for (size_t i = 0; i < inits->n; i++) {
         if (!inits->v[i].from_input) continue;

@@ -71,6 +71,10 @@ int run_inputs_mask(struct var_inits *inits, struct str mode, struct arena *a, s
         rc = mask_value(v->inherited ? mask_inherited(mode) : mode, v->value, a, &v->shown, err);
     }
     if (rc != 0) return rc;
+    if (inits->accepted.p != NULL) { /* a program has no sensitive variables */
+        *shown = inits->accepted;
+        return 0;
+    }
     rc = inits_render(inits, false, a, shown);
     if (rc == 0 && any) rc = inits_render(inits, true, a, clear);
     return rc == 0 ? 0 : wopr_error_set(err, rc, "no memory for the inputs");

@@ -7,6 +7,7 @@
 #include "codec/fields.h"
 #include "codec/jobj.h"
 #include "domain/options_int.h"
+#include "domain/program.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -423,6 +424,30 @@ static int check_metadata(struct checker *c, struct str metadata) {
     return 0;
 }
 
+/* What a program asks of the options; and that no run begins which a bound would end half way. */
+static int check_program(struct checker *c, struct str configurable, int64_t executions_max) {
+    const struct workflow *wf = c->wf;
+    struct program_refusal why = {.message = ""};
+    struct jobj details;
+    if (wf == NULL || wf->program == NULL) return 0;
+    if (!wf->program->options(wf, configurable, c->a, &why)) {
+        int rc = option_refuse(c, path_under(c, "configurable", why.key), why.reason);
+        snprintf(c->err->message, sizeof c->err->message, STR_FMT ": %s", STR_ARG(why.key),
+                 why.message);
+        return rc;
+    }
+    if ((int64_t)wf->nodes_nr <= executions_max) return 0;
+    int rc = option_refuse_begin(c, STR("configurable.recursionLimit"), "out_of_range", &details);
+    jw_kint(&details.w, "min", (int64_t)wf->nodes_nr);
+    jw_kint(&details.w, "max", c->env->limits->max_node_executions);
+    jobj_details(&details, c->err);
+    snprintf(c->err->message, sizeof c->err->message,
+             "the definition has %zu tasks, and this run may start %lld: raise recursionLimit, or "
+             "the host's max-node-executions",
+             wf->nodes_nr, (long long)executions_max);
+    return rc;
+}
+
 int run_options_check(struct str configurable, struct str tags, struct str metadata,
                       const struct workflow *wf, const struct options_env *env, struct arena *a,
                       struct run_options *out, struct wopr_error *err) {
@@ -434,7 +459,8 @@ int run_options_check(struct str configurable, struct str tags, struct str metad
     if (rc == 0) rc = check_metadata(&c, metadata);
     if (rc == 0 && arena_failed(a)) rc = no_memory(&c);
     if (rc != 0) return rc;
-    return run_options_load(configurable, tags, metadata, env->limits, a, out, c.err);
+    rc = run_options_load(configurable, tags, metadata, env->limits, a, out, c.err);
+    return rc == 0 ? check_program(&c, configurable, out->recursion_limit) : rc;
 }
 
 int run_options_load(struct str configurable, struct str tags, struct str metadata,

@@ -83,6 +83,7 @@ struct var_inits {
     size_t n;
     struct input_stray *strays;
     size_t strays_nr;
+    struct str accepted; /* of a program: raw object of the inputs as they are kept; else p NULL */
 };
 /* The first value of each variable, of inputs (raw object or empty) or its default.  Errors:
  * VALIDATION with a pointer and details, NO_MEMORY. */

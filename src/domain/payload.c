@@ -114,12 +114,17 @@ struct str pay_node_started(struct arena *a, struct str node_id, struct str type
 }
 
 struct str pay_of_agent(struct arena *a, struct str payload, struct str agent) {
+    return agent.n == 0 ? payload : pay_member(a, payload, "agent", agent);
+}
+
+struct str pay_member(struct arena *a, struct str payload, const char *name, struct str raw) {
     struct buf b;
-    if (agent.n == 0 || payload.n < 2) return payload;
+    if (payload.n < 2) return payload;
+    if (raw.n == 0) return STR_NONE;
     buf_init(&b, PLAN_BYTES_MAX);
     buf_adds(&b, str_n(payload.p, payload.n - 1));
-    buf_addz(&b, payload.n > 2 ? ",\"agent\":" : "\"agent\":");
-    buf_adds(&b, agent);
+    buf_addf(&b, "%s\"%s\":", payload.n > 2 ? "," : "", name);
+    buf_adds(&b, raw);
     buf_addc(&b, '}');
     struct str out = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
     buf_fini(&b);

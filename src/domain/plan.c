@@ -11,9 +11,11 @@
 #include <stdio.h>
 
 #define PLAN_ROWS_FIRST 8u
+/* The plan and the rows of a run's first step: one block, not a small one and its double. */
+#define PLAN_FIRST_BYTES 7936u
 
 struct plan *plan_new(void) {
-    struct arena *a = arena_new(PLAN_BYTES_MAX);
+    struct arena *a = arena_new_for(PLAN_BYTES_MAX, PLAN_FIRST_BYTES);
     struct plan *p = a ? ARENA_NEW(a, struct plan) : NULL;
     if (!p) {
         arena_free(a);

@@ -21,7 +21,7 @@ enum plan_what {
     PLAN_CREATE, /* insert a run row with the first events of its log and the status they lead to,
                   * or pending without an update */
     PLAN_RUN,    /* append to / update an existing run, fenced */
-    PLAN_SIDE    /* no run: only an idempotent answer, or entries of the audit log */
+    PLAN_SIDE    /* no run: only an idempotent answer, entries of the audit log, or a session */
 };
 enum fork_mode { FORK_NONE, FORK_REPLAY, FORK_BRANCH }; /* stored: never reorder */
 struct run_fork { /* a run's link to its source; mode NONE: not a fork */
@@ -32,9 +32,9 @@ struct run_fork { /* a run's link to its source; mode NONE: not a fork */
     int64_t base_seq; /* length of the source's log when it was forked (FORK-5) */
     int64_t cut_ms;   /* time of the last inherited event, 0 = nothing was inherited */
 };
-/* PLAN_CREATE of a fork.  The plan has no events of its own, and its base_seq is the cut: the
- * fork's log refers to the events before it, which are not copied.  Its rows are the state at the
- * cut; the store adds the artifacts. */
+/* PLAN_CREATE of a fork.  Its base_seq is the cut: the fork's log refers to the events before it,
+ * which are not copied; its own, if it has any, follow.  Its rows are the state after these; the
+ * store adds the artifacts. */
 struct plan_fork {
     struct run_fork link;
     int64_t prefix_bytes; /* of the inherited events, as event_bytes() counts */
@@ -83,6 +83,8 @@ enum {
     SEALED_LEFT = -2,   /* variables that the parent of an ended child must still read */
     SEALED_TASKS = -16  /* from here downwards: what is sealed for the tasks of nodes */
 };
+/* From here upwards: recorded answers of nodes, which are no events (engine/answer_clear.h). */
+#define SEALED_ANSWERS    (INT64_C(1) << 62)
 #define SEALED_IMAGE(seq) (INT64_MIN + (seq)) /* place of a checkpoint, which is no such row */
 struct plan_sealed {
     int64_t seq; /* of the event, or SEALED_* */
@@ -224,6 +226,52 @@ struct plan_audit {
     bool timed; /* latency_ms is said, also when it is 0 */
 };
 
+/* What one append adds to the log of a session (WR-55, WR-67), with the run that shows it or alone
+ * (PLAN_SIDE).  Texts live in the plan's arena.  The plan is refused, with nothing written, when
+ * the session has moved on since it was read (STALE), is there already (EXISTS, with create) or is
+ * gone (NOT_FOUND), and CORRUPT when it has events that no record attests (WR-71). */
+struct plan_session_event {
+    struct str event_id, kind, run_id, node_id, dedupe_key; /* copies of what bytes say */
+    struct str bytes;                                       /* canonical JSON, without line feed */
+};
+struct plan_session_record { /* of the manifest */
+    struct str kind, snapshot_ref;
+    int64_t first, last, event_index; /* -1 = none */
+    struct str bytes;
+};
+enum session_blob { SESSION_SNAPSHOT = 1, SESSION_WORKFLOW, SESSION_ARTIFACT }; /* stored */
+struct plan_session_blob {
+    enum session_blob kind;
+    struct str digest, content_type, bytes; /* "sha256:..."; content_type of artifacts */
+};
+struct plan_session_node { /* which run shows a node, and up to which event it waits there */
+    struct str node_id, run_id;
+    int64_t seq;
+};
+struct plan_session_resume { /* what resume_session looks through, of a run of the session */
+    struct str wr_run_id, node_id, workflow_hash;
+    struct str head_sha, branch, workflow_text, filter, words, snippet, title, status;
+};
+struct plan_session {
+    struct str session_id, tenant;
+    bool test_mode, create;
+    int64_t base_event, base_manifest; /* expected: indices of the next ones */
+    int64_t at_ms;
+    int64_t commit_no; /* of an import: its place among others; 0 = the next */
+    struct str imported_from;
+    struct str wr_run_id; /* with the run that the plan creates or moves; empty: PLAN_SIDE */
+    struct plan_session_event *events;
+    size_t events_nr;
+    struct plan_session_record *records;
+    size_t records_nr;
+    struct plan_session_blob *blobs;
+    size_t blobs_nr;
+    struct plan_session_node *nodes;
+    size_t nodes_nr;
+    struct plan_session_resume *resumes;
+    size_t resumes_nr;
+};
+
 /* The kinds of rows that a plan writes beside its events, in the order in which they are written.
  *   ROWS(rows, one, type, texts)
  *     rows   the array in struct plan: rows, rows_nr, rows_cap
@@ -254,6 +302,7 @@ struct plan_audit {
          TEXT(artifact_id) TEXT(artifact_type) TEXT(node_id) TEXT(version) TEXT(summary)           \
              TEXT(body))                                                                           \
     ROWS(checkpoints, checkpoint, struct plan_checkpoint, TEXT(image))                             \
+    STEP(session_put)                                                                              \
     ROWS(audits, audit, struct plan_audit,                                                         \
          TEXT(type) TEXT(tenant) TEXT(principal) TEXT(key_id) TEXT(scope) TEXT(method) TEXT(path)  \
              TEXT(request_id) TEXT(details))
@@ -300,6 +349,7 @@ struct plan {
     PLAN_ROWS(PLAN_ARRAY, PLAN_NO_STEP)
 #undef PLAN_ARRAY
     struct plan_task_guard guard;
+    struct plan_session *session; /* NULL = none */
     bool has_idem;
     struct idem_key idem;
     struct idem_response idem_response;
@@ -369,6 +419,8 @@ struct str pay_run_resuming(struct arena *a);
 struct str pay_node_started(struct arena *a, struct str node_id, struct str type_id, int attempt);
 /* AGT-7: payload with the AgentRef of a pinned node; agent empty: payload itself. */
 struct str pay_of_agent(struct arena *a, struct str payload, struct str agent);
+/* payload with one more member at its end. */
+struct str pay_member(struct arena *a, struct str payload, const char *name, struct str raw);
 /* The same of a node that cost something: cost, of cost_sanitize, or empty. */
 struct str pay_node_cost(struct arena *a, struct str node_id, struct str outputs,
                          int64_t duration_ms, struct str cost);

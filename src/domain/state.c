@@ -8,6 +8,7 @@
 #include "codec/jobj.h"
 #include "domain/conversation.h"
 #include "domain/due_tree.h"
+#include "domain/program.h"
 #include "domain/sched_int.h"
 #include "domain/state_internal.h"
 
@@ -69,13 +70,41 @@ static int vars_fill(struct run_state *s, struct arena *scratch, struct wopr_err
     return rc;
 }
 
+/* What the inputs of most runs need: a block that the allocator keeps at hand. */
+enum { VARS_SCRATCH_BYTES = 768 };
+
 static int vars_init(struct run_state *s, struct wopr_error *err) {
     if (s->wf->vars_nr == 0 && s->meta.inputs.n == 0) return vars_fill(s, NULL, err);
-    struct arena *scratch = arena_new(STATE_SCRATCH_MAX);
+    struct arena *scratch = arena_new_for(STATE_SCRATCH_MAX, VARS_SCRATCH_BYTES);
     if (!scratch) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a run");
     int rc = vars_fill(s, scratch, err);
     arena_free(scratch);
     return rc;
+}
+
+/* --- the state of a program (program.h) --- */
+
+/* Inputs of a program change first values, by rules of its own. */
+static int program_vars(struct run_state *s, struct wopr_error *err) {
+    struct var_inits vars = {0};
+    if (s->meta.inputs.n <= 2) return 0; /* {} */
+    struct arena *scratch = arena_new(STATE_SCRATCH_MAX);
+    if (!scratch) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a run");
+    int rc = s->wf->program->inputs(s->wf, s->meta.inputs, true, scratch, &vars, err);
+    if (rc == 0) state_vars_free(s);
+    for (size_t i = 0; rc == 0 && i < vars.n; i++) {
+        rc = state_var_set(s, vars.v[i].name, vars.v[i].value, false, STR_NONE);
+        if (rc != 0) (void)wopr_error_set(err, rc, "no room for the variables of a run");
+        else s->variables.v[i].dirty = false;
+    }
+    arena_free(scratch);
+    return rc;
+}
+
+static int program_open(struct run_state *s, struct wopr_error *err) {
+    if (!s->wf->program) return 0;
+    int rc = program_vars(s, err);
+    return rc == 0 ? s->wf->program->open(s, &s->program, err) : rc;
 }
 
 /* --- life --- */
@@ -133,6 +162,7 @@ int run_state_new(struct workflow *wf, const struct run_meta *meta, const struct
     if (s->meta.recursion_limit > 0) s->options.recursion_limit = s->meta.recursion_limit;
     else s->meta.recursion_limit = s->options.recursion_limit;
     rc = vars_init(s, err);
+    if (rc == 0) rc = program_open(s, err);
     if (rc != 0) goto fail;
     for (size_t i = 0; i < wf->channels_nr; i++)
         if (!chan_add(s, wf->channels[i].name, &wf->channels[i])) goto no_memory;
@@ -147,6 +177,7 @@ fail:
 
 void run_state_free(struct run_state *s) {
     if (!s) return;
+    if (s->program) s->wf->program->close(s->program);
     for (size_t i = 0; s->nodes && i < s->wf->nodes_nr; i++) {
         text_clear(&s->nodes[i].outputs);
         text_clear(&s->nodes[i].cost);
@@ -281,10 +312,31 @@ static int fold_run_paused(struct fold *f) {
     return node_wait_retry(s, i, f->ts_ms) == 0 ? 0 : fold_no_memory(f);
 }
 
+/* Variables of a program are what exists: one that has no next value is gone, and with a thing (a
+ * name without a dot) go all that begin with its name and a dot. */
+static int fold_program_variable(struct fold *f, struct str name, struct str next) {
+    struct run_state *s = f->run;
+    bool thing = memchr(name.p, '.', name.n) == NULL;
+    int rc = state_var_set(s, name, next, false, STR_NONE);
+    if (rc == WOPR_E_TOO_BIG) return fold_corrupt(f, "the run has too many variables");
+    if (rc != 0) return fold_no_memory(f);
+    if (!thing || !str_eqc(next, "null")) return 0;
+    for (size_t i = 0; i < s->variables.n; i++) {
+        struct var_state *v = &s->variables.v[i];
+        struct str of = text_str(&v->name);
+        if (v->value.n == 0 || of.n <= name.n || of.p[name.n] != '.' || !str_starts(of, name))
+            continue;
+        state_text_clear(s, &v->value);
+        v->dirty = true;
+    }
+    return 0;
+}
+
 static int fold_variable_changed(struct fold *f) {
     struct str name, shown = json_get(f->event->payload, "next"), next = fold_clear(f, "next");
     int rc = fold_string(f, "name", &name);
     if (rc != 0) return rc;
+    if (f->run->program) return fold_program_variable(f, name, shown);
     const struct wf_variable *d = workflow_variable(f->run->wf, name);
     bool sensitive = fold_masked(f) || (d && d->sensitive);
     /* Mode omit leaves the value out (OBS-72). */
@@ -369,7 +421,7 @@ static int fold_known(struct fold *f) {
         state_waits_now(s, &shown, &s->current_node) != 0)
         return fold_no_memory(f);
     run_move(s, shown, f->ts_ms);
-    return 0;
+    return s->program ? s->wf->program->fold(s->program, s, e, f->node, f->err) : 0;
 }
 
 int state_apply_checked(struct run_state *s, const struct event *e, struct wopr_error *err) {

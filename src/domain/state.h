@@ -248,6 +248,9 @@ struct run_meta {
     int64_t created_ms;
     int64_t recursion_limit;
 };
+/* Does the run show a session of rail/, which alone adds to it?  The engine executes nothing of
+ * it. */
+static inline bool run_is_led(const struct run_meta *m) { return str_eqc(m->transport, "mcp"); }
 /* Parts of struct run_state, each with the files that change it. */
 struct run_clock {                    /* state.c */
     int64_t started_ms, completed_ms; /* 0 = not yet */
@@ -351,6 +354,7 @@ struct run_state {
     struct text agent;   /* raw AgentRef shown on the snapshot */
     struct text outputs; /* raw outputs of run.completed */
     size_t inputs_seen;  /* bytes of the inputs as conditions see them; 0 = not asked yet */
+    void *program;       /* of wf->program (program.h); NULL: the run is of a workflow */
 };
 /* --- state_orch.c --- */
 /* The id under which the node speaks, a raw JSON string: that of its pin; a supervisor without one

@@ -17,7 +17,7 @@
 /* If this fails, a member was added: give it a line below, or derive it, and raise STATE_CODEC.
  * test_state_save finds members that padding hides from this check. */
 #if UINTPTR_MAX == UINT64_MAX
-_Static_assert(sizeof(struct run_state) == 1080, "struct run_state: walk the new member");
+_Static_assert(sizeof(struct run_state) == 1088, "struct run_state: walk the new member");
 _Static_assert(sizeof(struct node_state) == 392, "struct node_state: walk the new member");
 _Static_assert(sizeof(struct conversation) == 56, "struct conversation: walk the new member");
 _Static_assert(sizeof(struct sched_node) == 184, "struct sched_node: walk the new member");

@@ -3,6 +3,7 @@
  */
 #include "base/mem.h"
 #include "codec/ident.h"
+#include "domain/program.h"
 #include "domain/workflow_int.h"
 
 #include <stdatomic.h>
@@ -178,7 +179,7 @@ static int dispatchers_check(struct wfc *c) {
 
 static int hash_compute(struct wfc *c) {
     struct buf b;
-    buf_init(&b, 4 * WF_TEXT_MAX);
+    buf_init(&b, 4 * WF_TEXT_MAX + c->w->text.n);
     int rc = json_canonical(c->w->text, &b, c->err);
     if (rc == 0 && buf_failed(&b)) rc = wfc_memory(c);
     if (rc == 0) c->w->hash = sha256_of(buf_str(&b));
@@ -212,6 +213,7 @@ static int definition_compile(struct wfc *c) {
 
 static void workflow_free(struct workflow *w) {
     if (w == NULL) return;
+    if (w->program != NULL) w->program->compiled_free(w->compiled);
     schema_set_free(w->schemas);
     map_free(w->node_map);
     map_free(w->var_map);
@@ -235,13 +237,32 @@ static struct workflow *workflow_new(struct str text) {
     return NULL;
 }
 
+/* A text in another language; its hash is that of the whole text, first line and all. */
+static int dialect_compile(struct str text, struct str name, const struct wf_env *env,
+                           struct workflow **out, struct wopr_error *err) {
+    struct str line, body;
+    (void)dialect_named(text, NULL, &line, &body);
+    for (size_t i = 0; env != NULL && i < env->dialects_nr; i++) {
+        const struct wf_dialect *d = &env->dialects[i];
+        if (!str_eqc(name, d->name)) continue;
+        int rc = d->compile(d->ctx, line, body, env, out, err);
+        if (rc == 0) (*out)->hash = sha256_of(text);
+        return rc;
+    }
+    return wopr_error_set(err, WOPR_E_VALIDATION,
+                          "the definition is in a language that is not known here");
+}
+
 int workflow_compile(struct str text, const struct wf_env *env, struct workflow **out,
                      struct wopr_error *err) {
     struct wopr_error own;
+    struct str language;
+    const size_t max = env != NULL && env->text_max > 0 ? env->text_max : WF_TEXT_MAX;
     wopr_error_clear(&own);
-    if (text.n > WF_TEXT_MAX)
-        return wopr_error_set(err, WOPR_E_TOO_BIG, "workflow definition: more than %zu bytes",
-                              WF_TEXT_MAX);
+    if (dialect_named(text, &language, NULL, NULL))
+        return dialect_compile(text, language, env, out, err != NULL ? err : &own);
+    if (text.n > max)
+        return wopr_error_set(err, WOPR_E_TOO_BIG, "workflow definition: more than %zu bytes", max);
     struct wfc c = {.env = env, .err = err != NULL ? err : &own};
     c.schemas_end = &c.schemas;
     c.w = workflow_new(text);

@@ -122,6 +122,8 @@ struct wf_trigger { /* an enabled channel-write trigger (CHAN-20) */
     int64_t debounce_ms; /* quiet period, 0 = none */
     size_t next;         /* of the same channel, plus one; 0 = none */
 };
+struct program_ops; /* program.h */
+struct wf_dialect;
 struct workflow {
     struct arena *arena;
     _Atomic int refs;
@@ -150,6 +152,8 @@ struct workflow {
     struct str masking_mode, compliance_class; /* metadata, may be empty */
     uint64_t *words;                           /* hashes, ascending: see workflow_says */
     size_t words_nr;
+    const struct program_ops *program; /* decides what its runs do (program.h); NULL: edges do */
+    void *compiled;                    /* of the program */
 };
 /* What the compiler needs from outside. */
 struct wf_env {
@@ -163,6 +167,10 @@ struct wf_env {
      * so that existing runs continue. */
     bool accepted;
     void *ctx;
+    /* Languages other than that of workflows (program.h); NULL: a text in one is refused. */
+    const struct wf_dialect *dialects;
+    size_t dialects_nr;
+    size_t text_max; /* 0: WF_TEXT_MAX */
 };
 /* Check (schema, then graph rules WF-3, D14) and compile checked JSON text.  The text is copied.
  * Errors: WOPR_E_VALIDATION with err->pointer = JSON pointer into the definition; NO_MEMORY;

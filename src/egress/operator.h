@@ -10,6 +10,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
+#include <stdatomic.h>
+
 struct operator_request {
     const char *base;            /* "http://127.0.0.1:8080", no slash at the end */
     const char *key;             /* API key, NULL = none */
@@ -29,5 +31,26 @@ struct operator_answer {
  * the address), TOO_BIG, CONFIG (an address that is no URL), NO_MEMORY. */
 MUST_CHECK int operator_ask(const struct operator_request *r, struct arena *a,
                             struct operator_answer *out, struct wopr_error *err);
+
+/* --- a link: many requests, one after the other, whose answers come in pieces --- */
+/* Keeps its connection.  One thread sends; operator_link_wake may come from any. */
+struct operator_link;
+struct operator_sink {
+    /* status and, whether the answer is an event stream, before the first piece of each answer that
+     * has a body */
+    void (*head)(void *ctx, int status, bool events);
+    bool (*take)(void *ctx, struct str bytes); /* false: enough, which is no failure */
+    void *ctx;
+    const atomic_bool *stop; /* true: give the request up, after operator_link_wake at once */
+};
+MUST_CHECK int operator_link_new(struct operator_link **out, struct wopr_error *err);
+void operator_link_free(struct operator_link *l); /* takes NULL */
+/* timeout_ms of r is without meaning: an answer may take as long as something is heard every
+ * OPERATOR_SILENCE_S.  0: it is complete, or enough; CLOSED: stopped; else as operator_ask. */
+enum { OPERATOR_SILENCE_S = 120 };
+MUST_CHECK int operator_link_send(struct operator_link *l, const struct operator_request *r,
+                                  const struct operator_sink *sink, int *status,
+                                  struct wopr_error *err);
+void operator_link_wake(struct operator_link *l);
 
 #endif

@@ -28,18 +28,39 @@ static int unknown_refuse(const struct workflow *wf, const struct agent_pin *pin
     return rc;
 }
 
-/* Both lists are in the order of ids. */
-static int members_join(const struct workflow *wf, const struct agent_pins *pins,
-                        const struct agent_rows *rows, struct agent_member *v,
-                        struct wopr_error *err) {
+/* *m.id stays empty when no installed pack has it. */
+static int member_of_pack(struct step *st, struct str tenant, struct str id, struct str pins,
+                          struct agent_member *m, struct wopr_error *err) {
+    const struct engine_agents *packs = &st->engine->cfg.agents;
+    struct str definition = STR_NONE;
+    *m = (struct agent_member){.id = STR_NONE};
+    if (!packs->of_pack) return 0;
+    int rc = packs->of_pack(packs->ctx, tenant, id, pins, st->scratch, &definition, err);
+    if (rc != 0 || definition.n == 0) return rc;
+    m->id = id;
+    m->definition = definition;
+    return agent_digest(definition, &m->digest, err);
+}
+
+/* An agent of the workspace goes before one of a pack with the same id: it is nearer.  Pins and
+ * rows are in the order of ids, and so are the members. */
+static int members_join(struct step *st, const struct engine_cmd *cmd,
+                        const struct agent_pins *pins, const struct agent_rows *rows,
+                        struct agent_member *v, size_t *n, struct wopr_error *err) {
+    const struct workflow *wf = cmd->create.wf;
+    const struct str packs = rows->n < pins->n ? json_get(wf->text, "packs") : STR_NONE;
     size_t k = 0;
     for (size_t i = 0; i < pins->n; i++) {
-        if (k < rows->n && str_eq(rows->v[k].agent_id, pins->v[i].id)) {
-            const struct agent_row *r = &rows->v[k];
-            v[k++] = (struct agent_member){r->agent_id, r->definition, r->digest};
-        } else if (agent_must_exist(pins->v[i].id)) {
-            return unknown_refuse(wf, &pins->v[i], err);
+        struct str id = pins->v[i].id;
+        if (k < rows->n && str_eq(rows->v[k].agent_id, id)) {
+            const struct agent_row *r = &rows->v[k++];
+            v[(*n)++] = (struct agent_member){r->agent_id, r->definition, r->digest};
+            continue;
         }
+        if (agent_must_exist(id)) return unknown_refuse(wf, &pins->v[i], err);
+        int rc = member_of_pack(st, cmd->tenant, id, packs, &v[*n], err);
+        if (rc != 0) return rc;
+        *n += v[*n].id.n > 0;
     }
     return 0;
 }
@@ -60,6 +81,7 @@ int agent_set_resolve(struct step *st, const struct engine_cmd *cmd, struct agen
     struct agent_pins pins;
     struct agent_rows rows = {NULL, 0};
     int64_t held = 0;
+    size_t n = 0;
     *out = (struct agent_set){.text = STR_NONE};
     int rc = agent_pins_of(cmd->create.wf, st->scratch, &pins, err);
     if (rc != 0 || pins.n == 0) return rc;
@@ -69,9 +91,9 @@ int agent_set_resolve(struct step *st, const struct engine_cmd *cmd, struct agen
     for (size_t i = 0; i < pins.n; i++) ids[i] = pins.v[i].id;
     rc = store_agents_of(st->engine->store, cmd->tenant, cmd->test_mode, ids, pins.n, st->scratch,
                          &rows, &held, err);
-    if (rc == 0) rc = members_join(cmd->create.wf, &pins, &rows, v, err);
-    if (rc == 0) rc = agent_set_make(v, rows.n, st->scratch, out, err);
-    return rc == 0 && rows.n > 0 ? room_expect(held, out, err) : rc;
+    if (rc == 0) rc = members_join(st, cmd, &pins, &rows, v, &n, err);
+    if (rc == 0) rc = agent_set_make(v, n, st->scratch, out, err);
+    return rc == 0 && n > 0 ? room_expect(held, out, err) : rc;
 }
 
 int agent_set_load(struct engine *e, int64_t agents_no, struct arena *a, struct run_meta *meta,

@@ -153,3 +153,11 @@ bool cmd_needs_no_effect(struct engine_cmd *cmd, enum run_status status, int64_t
                            run_status_name(status), cmd->op == ENGINE_PAUSE ? "paused" : "resumed");
     return true;
 }
+
+/* --- of runs that are led --- */
+
+void engine_answer(struct engine *e, struct engine_cmd *cmd) { cmd_settle(e, cmd); }
+
+void engine_attach(struct engine_cmd *cmd, struct plan *p) { cmd_attach(cmd, p); }
+
+void engine_committed(struct engine_cmd *cmd, const struct plan *p) { cmd_committed(cmd, p); }

@@ -16,6 +16,8 @@
 #include "sandbox/sandbox.h"
 
 struct engine;
+struct engine_cmd;
+struct run_head;                           /* store/runs.h */
 struct engine_bounds {                     /* of bytes and shares; 0 = the default */
     int64_t run_events_max, run_bytes_max; /* log of one run: 2,000,000 and 1 GiB, then it fails */
     size_t state_bytes_max;        /* states of runs in memory, 1 GiB: those of runs that only wait
@@ -25,6 +27,13 @@ struct engine_bounds {                     /* of bytes and shares; 0 = the defau
     size_t run_state_bytes_max;    /* values of one run, 16 MiB: what a snapshot can show at once */
 };
 #define ENGINE_CREATE_MS_MAX 10u
+/* Commands of runs that are led by another layer (run_is_led): cancel and resolve. */
+struct engine_led {
+    void *ctx;
+    /* true: taken; it is answered by engine_answer or engine_committed, once, on any thread.
+     * Called on a worker: it must only queue. */
+    bool (*take)(void *ctx, struct engine_cmd *cmd, const struct run_head *head);
+};
 struct engine_memory {                       /* long-term memory of nodes (MEM-2); bytes */
     int64_t entry_bytes_max;                 /* content of one entry; 0 = 65536, the most */
     int64_t ref_bytes_max, tenant_bytes_max; /* as stored; 0 = no bound */
@@ -41,6 +50,15 @@ struct engine_modules {
     const struct node_type *(*type)(void *ctx, const struct sha256 *pack, struct str type_id,
                                     struct wopr_error *err);
 };
+/* Agents that installed packs bring (AGT-40 to AGT-46).  Any thread. */
+struct engine_agents {
+    void *ctx;
+    /* The definition that a new run of the tenant goes by, in a; empty: no installed pack has such
+     * an agent.  pins: raw member packs of the workflow, which must hold, and chooses; or empty.
+     * PACK_INTEGRITY, PACK_LOAD. */
+    int (*of_pack)(void *ctx, struct str tenant, struct str agent_id, struct str pins,
+                   struct arena *a, struct str *out, struct wopr_error *err);
+};
 struct engine_config {
     unsigned workers;          /* default: cores */
     struct trace_policy trace; /* what requests of nodes and child runs are given of a trace */
@@ -56,12 +74,14 @@ struct engine_config {
     struct egress *egress;         /* sends the requests of nodes; NULL = they fail */
     struct sandbox *sandbox;       /* executes the modules of packs; NULL = they fail */
     struct engine_modules modules; /* node types of installed packs; resolve NULL: there are none */
+    struct engine_agents agents;   /* of installed packs; of_pack NULL: there are none */
     const struct remotes *remotes; /* what nodes may speak to by name; NULL = nothing */
     unsigned children_open_max;    /* unfinished children of one run, 128 (WF-51) */
     struct vault *vault; /* seals clear values; NULL = runs with sensitive values cannot proceed,
                           * and there is no memory */
     struct engine_bounds bounds;
     struct engine_memory memory;
+    struct engine_led led;  /* take NULL: there are no such runs */
     bool audited;           /* what policies decide is told to the audit log */
     int64_t stall_ms;       /* workflow.stalled window, 300000; 0 = off (STORE-41) */
     unsigned create_ms_max; /* of the first step that the answer to a creation waits for;
@@ -264,5 +284,13 @@ struct engine_cmd {
 /* Never blocks on the disk.  Always leads to done(), also on failure; from a worker, or from this
  * call when the engine is not running. */
 void engine_submit(struct engine *e, struct engine_cmd *cmd);
+
+/* --- for who takes commands (struct engine_led) --- */
+/* cmd->result says how it ended, without an effect: store the answer if there is a key, answer. */
+void engine_answer(struct engine *e, struct engine_cmd *cmd);
+/* Render cmd->result into the plan that makes it true, and its audit entry. */
+void engine_attach(struct engine_cmd *cmd, struct plan *p);
+/* That plan was committed: answer. */
+void engine_committed(struct engine_cmd *cmd, const struct plan *p);
 
 #endif

@@ -6,6 +6,7 @@
 #include "engine/evict.h"
 
 #include "base/clock.h"
+#include "domain/program.h"
 #include "engine/timers.h"
 #include "engine/waits.h"
 
@@ -15,7 +16,7 @@ size_t exec_bytes(const struct run_exec *re) {
     const struct run_state *s = re->state;
     size_t nodes = s ? s->wf->nodes_nr : 0;
     if (!s) return 0;
-    return s->bytes + arena_used(s->arena) +
+    return (s->program ? s->wf->program->bytes(s->program) : 0) + s->bytes + arena_used(s->arena) +
            nodes * (sizeof *s->nodes + sizeof *s->sched.edges + 4 * sizeof(int));
 }
 
@@ -45,7 +46,8 @@ static bool timers_far(const struct run_exec *re, int64_t now_ms, int64_t *next_
     *next_ms = INT64_MAX;
     for (const struct list *l = re->timers.all.next; l != &re->timers.all; l = l->next) {
         const struct exec_timer *t = LIST_ENTRY(l, struct exec_timer, link);
-        if (!t->durable && t->kind != TIMER_RUN_TIMEOUT) return false;
+        bool computed = t->kind == TIMER_RUN_TIMEOUT || t->kind == TIMER_PROGRAM;
+        if (!t->durable && !computed) return false;
         if (!t->stopped && t->fire_at_ms < *next_ms) *next_ms = t->fire_at_ms;
     }
     return *next_ms - now_ms >= ENGINE_DOZE_MS_MIN;

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "codec/ident.h"
 #include "codec/json.h"
+#include "domain/program.h"
 #include "engine/agent_set.h"
 #include "engine/bounds.h"
 #include "engine/children.h"
@@ -103,6 +104,23 @@ static int options_merge(struct step *st, struct fork_job *j, struct wopr_error 
     return rc;
 }
 
+/* What a program has done follows from its inputs and its options: where some of it is inherited,
+ * these are, too.  was: the options before the overlay. */
+static int program_keeps(const struct step *st, const struct fork_job *j, struct str was,
+                         struct wopr_error *err) {
+    const struct program_ops *program = st->exec->wf->program;
+    if (!program || j->link.from_seq == 0) return 0;
+    if (j->cmd->fork.overlay.inputs.p)
+        return wopr_error_at(err, WOPR_E_VALIDATION, "/runOptionsOverlay/inputs",
+                             "a fork of this run keeps its inputs, from which the events before "
+                             "fromSeq follow; fork it from 0, or start another run");
+    if (program->options_same(was, j->meta.configurable, j->a)) return 0;
+    return wopr_error_at(err, WOPR_E_VALIDATION, "/runOptionsOverlay/configurable",
+                         "a fork of this run keeps its %s options, from which the events before "
+                         "fromSeq follow; fork it from 0, or start another run",
+                         program->name);
+}
+
 /* --- begin --- */
 
 static int source_read(struct step *st, struct fork_job *j, struct wopr_error *err) {
@@ -119,6 +137,13 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
         return wopr_error_set(err, WOPR_E_VERSION_MISMATCH, "a newer engine wrote the source");
     if (head.parked.n > 0)
         return wopr_error_set(err, WOPR_E_CORRUPT, "the source is parked; see 'wopr verify'");
+    if (run_is_led(&j->source.meta)) { /* WR-263: facts are replayed by tokens */
+        rc = wopr_error_set(err, WOPR_E_NOT_IMPLEMENTED,
+                            "the run shows a session: continue_workflow from an older node makes "
+                            "a branch");
+        wopr_error_details(err, "{\"reason\":\"workrail_run\"}");
+        return rc;
+    }
     if (cmd->fork.from_seq == 0 ||
         cmd->fork.from_seq < head.next_seq) { /* FORK-4; 0 inherits nothing */
         j->source.head.next_seq = head.next_seq;
@@ -161,7 +186,9 @@ static int job_open(struct step *st, struct fork_job *j, struct wopr_error *err)
     if (rc != 0) return rc;
     meta_fill(st, j);
     rc = agent_set_load(st->engine, j->source.agents_no, j->a, &j->meta, err);
+    struct str was = j->meta.configurable;
     if (rc == 0) rc = options_merge(st, j, err);
+    if (rc == 0) rc = program_keeps(st, j, was, err);
     const struct fork_inputs from = {.source = &j->link, .overlay = j->cmd->fork.overlay.inputs};
     if (rc == 0) rc = fork_inputs(st, &from, j->a, &j->meta, &j->vars, err);
     if (rc == 0) rc = fork_clear_open(st->exec, &j->link, err);

@@ -74,7 +74,9 @@ int fork_cuts_read(struct run_exec *re, int64_t created_ms, struct wopr_error *e
 static void cuts_pass(struct run_exec *re, int64_t last_ms) {
     const struct run_state *s = re->state;
     struct fork_info *f = re->fork.info;
-    bool stands = s->status == RUN_PENDING || s->clock.wait_since_ms > 0;
+    /* The clock of a program goes on while people are asked, and stands only in a pause. */
+    bool waits = s->program ? s->status == RUN_PAUSED : s->clock.wait_since_ms > 0;
+    bool stands = s->status == RUN_PENDING || waits;
     for (size_t i = 0; i < f->cuts_nr; i++) {
         struct fork_cut *c = &f->cuts[i];
         if (c->from_seq == s->next_seq && !stands && c->created_ms > last_ms)

@@ -13,9 +13,11 @@
 #include "codec/json.h"
 #include "domain/reasoning.h"
 #include "engine/answer.h"
+#include "engine/answer_clear.h"
 #include "engine/invoke_call.h"
 #include "engine/outcome.h"
 #include "engine/pieces.h"
+#include "engine/secret.h"
 #include "engine/timeline.h"
 #include "engine/timers.h"
 
@@ -24,6 +26,8 @@
 #define INVOKE_PER_RUN_MAX  100000u
 #define INVOKE_STATUS_ERROR 400
 #define INVOKE_CANCELS      64u /* at a time */
+#define INVOKE_ARENA_MAX    (16u * 1024 * 1024)
+#define NO_ROOM             "no memory for the invocation log"
 
 struct invocation { /* a row of the log, as this process knows it */
     int node;
@@ -33,6 +37,7 @@ struct invocation { /* a row of the log, as this process knows it */
     struct sha256 digest;
     struct text effect_id, provider_key, invocation_id, outcome;
     bool calling;             /* under way, maybe since an earlier fold */
+    bool shown;               /* the outcome is that of the log, not the clear one */
     struct invoke_call *send; /* claimed by the plan in flight */
 };
 
@@ -122,12 +127,35 @@ static int invocation_take_row(void *ctx, const struct plan_invocation *row,
         if (rc == 0) rc = text_set(&v->provider_key, row->provider_key);
         if (rc == 0) rc = text_set(&v->invocation_id, row->invocation_id);
         if (rc == 0) rc = text_set(&v->outcome, row->outcome);
+        v->shown = answer_is_shown(row->outcome);
     }
-    return rc == 0 ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the invocation log");
+    return rc == 0 ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, NO_ROOM);
+}
+
+/* Rows of this run that are shown with something left out, as they came if that is still there. */
+static int answers_open(struct step *st, int64_t run_no, struct wopr_error *err) {
+    struct run_exec *re = st->exec;
+    struct arena *a = NULL;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < re->requests.rows_nr; i++) {
+        struct invocation *v = &re->requests.rows[i];
+        struct str clear;
+        if (!v->shown) continue;
+        v->shown = false; /* of this run: it is looked for once */
+        if (!a) a = arena_new(INVOKE_ARENA_MAX);
+        if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, NO_ROOM);
+        rc = answer_clear(st->engine, run_no, v->node, v->ordinal, a, &clear, err);
+        if (rc == 0 && clear.n > 0 && text_set(&v->outcome, clear) != 0)
+            rc = wopr_error_set(err, WOPR_E_NO_MEMORY, NO_ROOM);
+        arena_reset(a);
+    }
+    arena_free(a);
+    return rc;
 }
 
 int invoke_load(struct step *st, int64_t run_no, struct wopr_error *err) {
-    return store_invocations(st->engine->store, run_no, invocation_take_row, st, err);
+    int rc = store_invocations(st->engine->store, run_no, invocation_take_row, st, err);
+    return rc == 0 ? answers_open(st, run_no, err) : rc;
 }
 
 static void invocation_record(struct step *st, const struct invocation *v) {
@@ -139,7 +167,8 @@ static void invocation_record(struct step *st, const struct invocation *v) {
                                   .attempt = v->attempt,
                                   .state = v->state,
                                   .request_digest = v->digest,
-                                  .outcome = text_str(&v->outcome),
+                                  .outcome =
+                                      answer_shown(st, v->node, v->ordinal, text_str(&v->outcome)),
                                   .at_ms = st->now_ms,
                                   .expires_ms = st->now_ms + INVOKE_TTL_MS};
     plan_invocation(st->plan, &row);
@@ -380,6 +409,7 @@ static void invoke_arrived(struct step *st) {
     struct run_exec *re = st->exec;
     struct invoke_call *c, *next;
     if (!re->requests.has_answers || step_lost(st)) return;
+    secret_look(st);
     for (c = answers_take(re); c; c = next) {
         struct invocation *v = invocation_find(re, c->node, c->ordinal);
         next = c->next;

@@ -73,7 +73,9 @@ static bool cmd_answered(struct step *st, struct engine_cmd *cmd, struct run_hea
         cmd_settle(st->engine, cmd);
         return true;
     }
-    return false;
+    const struct engine_led *led = &st->engine->cfg.led;
+    return led->take && (cmd->op == ENGINE_CANCEL || cmd->op == ENGINE_RESOLVE) &&
+           led->take(led->ctx, cmd, h);
 }
 
 static void lease_done(void *ctx, struct store *s) { /* on the committer */

@@ -90,7 +90,7 @@ int module_types_resolve(struct step *st, const struct engine_cmd *cmd, struct s
     size_t others = 0;
     int rc = 0;
     *out = STR_NONE;
-    for (size_t i = 0; packs_there(st->engine) && i < wf->nodes_nr; i++)
+    for (size_t i = 0; packs_there(st->engine) && !wf->program && i < wf->nodes_nr; i++)
         others += !node_registry_find(st->engine->types, wf->nodes[i].type_id);
     if (others == 0) return 0;
     struct str pins = pins_of(wf, st->scratch);

@@ -21,6 +21,7 @@ enum node_outcome {
     NODE_OUT_CALL,    /* one request leaves the host, see node_invoke */
     NODE_OUT_SUSPEND, /* a person or system is asked, see node_interrupt */
     NODE_OUT_TASK,    /* a worker outside executes the node: task_type.c alone */
+    NODE_OUT_PROGRAM, /* a node of a program, which no executor has: program.c alone */
     NODE_OUT_WAIT /* append the effects so far and enter the executor again after wait_ms (durable
                    * timer) */
 };

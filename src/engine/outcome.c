@@ -136,9 +136,12 @@ void run_end_failed(struct step *st, struct str error, int failed_node, int64_t 
 }
 
 void run_end_cascade(struct step *st) {
-    int node = st->state->failure.node;
-    cancel_nodes(st, "upstream-failure");
-    skip_nodes(st, "upstream-failure");
+    run_end_of(st, st->state->failure.node, "upstream-failure");
+}
+
+void run_end_of(struct step *st, int node, const char *reason) {
+    cancel_nodes(st, reason);
+    skip_nodes(st, reason);
     run_end_failed(st, text_str(&st->state->nodes[node].error), node, st->state->failure.seq);
 }
 
@@ -265,6 +268,20 @@ void run_end_schema_break(struct step *st) {
                    -1, k->seq);
 }
 
+static void completed_emit(struct step *st, struct str outputs) {
+    step_timers_clear(st);
+    int by = st->state->orch.ended_by - 1; /* DISP-8 */
+    struct str reason = STR_NONE;
+    if (by >= 0)
+        reason = json_string(json_get(text_str(&st->state->nodes[by].orch.decision), "reason"),
+                             st->scratch);
+    struct str payload = pay_run_ended(st->plan->arena, outputs, reason, run_duration_ms(st));
+    if (step_emit(st, EV_RUN_COMPLETED, -1, orch_cause(st->state, by), payload) == EMIT_REFUSED)
+        run_end_failed(st, refused_error(st), -1, -1);
+}
+
+void run_end_with(struct step *st, struct str outputs) { completed_emit(st, outputs); }
+
 void run_end_completed(struct step *st) {
     struct buf b;
     if (st->state->orch.ended_by != 0) cancel_nodes(st, "terminated");
@@ -276,16 +293,8 @@ void run_end_completed(struct step *st) {
         plan_fail(st->plan, rc, "no memory for the outputs of a run");
         return;
     }
-    step_timers_clear(st);
-    int by = st->state->orch.ended_by - 1; /* DISP-8 */
-    struct str reason = STR_NONE;
-    if (by >= 0)
-        reason = json_string(json_get(text_str(&st->state->nodes[by].orch.decision), "reason"),
-                             st->scratch);
-    struct str payload = pay_run_ended(st->plan->arena, buf_str(&b), reason, run_duration_ms(st));
+    completed_emit(st, buf_str(&b));
     buf_fini(&b);
-    if (step_emit(st, EV_RUN_COMPLETED, -1, orch_cause(st->state, by), payload) == EMIT_REFUSED)
-        run_end_failed(st, refused_error(st), -1, -1);
 }
 
 void run_end_timeout(struct step *st) {

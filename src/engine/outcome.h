@@ -20,6 +20,8 @@ void node_end_failed(struct step *st, int node, const struct failure *f);
  * {"code","message"}; cause: sequence, or -1. */
 void run_end_failed(struct step *st, struct str error, int failed_node, int64_t cause);
 void run_end_cascade(struct step *st); /* SCHED_FAIL */
+/* The run fails of a node that has failed; reason: of the nodes that did not end. */
+void run_end_of(struct step *st, int node, const char *reason);
 void run_end_cap(struct step *st, int node);
 /* The node has met a bound on iterations (ORCH-9, DISP-11). */
 void run_end_iterations(struct step *st, int node, const struct run_cap *cap);
@@ -28,6 +30,7 @@ void run_end_loop_limit(struct step *st, int node);
 void run_end_cap_emitted(struct step *st, int node, int64_t cause);
 void run_end_loop_emitted(struct step *st, int node);
 void run_end_completed(struct step *st);
+void run_end_with(struct step *st, struct str outputs); /* raw object */
 void run_end_timeout(struct step *st);
 /* Cancel and skip nodes with reason, and fail the run with error. */
 void run_end_stopped(struct step *st, struct str error, const char *reason);

@@ -381,7 +381,8 @@ static bool replay_guide(struct step *st) {
     if (source_cancelled(st, g)) return true;
     int node = event_node(st, g->node_id);
     if (node >= 0 && replay_answers_wait(st, g, node)) return true;
-    if (node < 0 || st->state->nodes[node].status != NODE_RUNNING || g->kind == EV_NODE_CANCELLED)
+    if (node < 0 || st->state->nodes[node].status != NODE_RUNNING ||
+        g->kind == EV_NODE_CANCELLED || st->state->program)
         return false;
     if (event_timed_out(g)) {
         step_now(st);
@@ -438,7 +439,7 @@ static bool replay_force(struct step *st) {
     int first = -1;
     int64_t first_ms = INT64_MAX;
     if (step_lost(st) || s->status == RUN_PAUSED) return false;
-    for (size_t i = 0; i < s->wf->nodes_nr; i++) {
+    for (size_t i = 0; !s->program && i < s->wf->nodes_nr; i++) {
         const struct node_state *n = &s->nodes[i];
         const struct exec_timer *t = timer_find(st->exec, TIMER_NODE_WAIT, (int)i);
         int64_t at_ms = n->retry_at_ms;
@@ -619,6 +620,7 @@ static const struct timeline_ops REPLAY_OPS = {.close = replay_close,
                                                .before = replay_before,
                                                .after = replay_after,
                                                .run_over = replay_run_over,
+                                               .leader = source_leader,
                                                .guide = replay_guide,
                                                .force = replay_force,
                                                .defers = replay_defers,

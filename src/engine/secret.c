@@ -16,6 +16,7 @@
 #define SCAN_WORK_MAX           (64u * 1024 * 1024) /* bytes compared in one look: some 30 ms */
 #define SCRUB_BYTES_MAX         (16u * 1024 * 1024)
 #define SCRUB_SPANS_MAX         512u /* in one string; with more it is replaced as a whole */
+#define NESTED_MAX              3u   /* JSON text in a string of JSON text in a string ... */
 
 /* In the scratch memory of the turn: collected at first need, extended by what the turn itself
  * masks. */
@@ -196,6 +197,21 @@ static struct str literal_text(struct str raw, struct arena *a) {
     return json_string(raw, a);
 }
 
+/* Text in which a value may be spelled as JSON: arguments of a tool, a body that was passed on.  It
+ * is looked through twice, since a quote before it may make what is between strings of its strings;
+ * from: where a look begins.  false: there is no more to look at. */
+static bool nested_from(struct str text, unsigned look, struct str *from) {
+    const char *quote;
+    *from = text;
+    if (text.n == 0 || !memchr(text.p, '\\', text.n)) return false;
+    for (; look > 0; look--) {
+        quote = from->n > 0 ? memchr(from->p, '"', from->n) : NULL;
+        if (!quote) return false;
+        *from = str_n(quote + 1, (size_t)(str_end(*from) - quote - 1));
+    }
+    return true;
+}
+
 /* --- is it there --- */
 
 /* All values are about to be looked at.  false: so much was done that the text counts as a hit. */
@@ -234,8 +250,8 @@ static bool parts_in(struct secrets *l, struct str text) {
 }
 
 /* Strings as they are meant, whatever their spelling; objects, arrays and numbers as written. */
-static bool strings_hold(struct secrets *l, struct str json, struct arena *a) {
-    struct str rest = json, raw;
+static bool strings_hold(struct secrets *l, struct str json, unsigned depth, struct arena *a) {
+    struct str rest = json, raw, inner;
     while (literal_next(&rest, &raw)) {
         bool spelled = memchr(raw.p, '\\', raw.n) != NULL;
         if (!spelled && (many_nr(l->words) == 0 || raw.n >= SECRET_PART_CHARS_MIN + 2)) continue;
@@ -243,6 +259,9 @@ static bool strings_hold(struct secrets *l, struct str json, struct arena *a) {
         if (text.n >= SECRET_CHARS_MIN && text.n < SECRET_PART_CHARS_MIN && text_is(l, text))
             return true;
         if (spelled && parts_in(l, text)) return true;
+        for (unsigned look = 0; spelled && depth > 0 && look < 2; look++)
+            if (nested_from(text, look, &inner) && strings_hold(l, inner, depth - 1, a))
+                return true;
     }
     return false;
 }
@@ -251,7 +270,8 @@ bool secret_in(struct step *st, struct str json) {
     struct secrets *l = secrets_of(st);
     if (!l || l->n == 0 || json.n < SECRET_CHARS_MIN) return false;
     if (l->full) return true; /* not looked for: hidden */
-    bool found = raw_is(l, json) || parts_in(l, json) || strings_hold(l, json, st->scratch);
+    bool found =
+        raw_is(l, json) || parts_in(l, json) || strings_hold(l, json, NESTED_MAX, st->scratch);
     if (arena_failed(st->scratch))
         plan_fail(st->plan, WOPR_E_NO_MEMORY, "no memory to look for sensitive values");
     return found;
@@ -360,7 +380,26 @@ static bool literal_judge(struct secrets *l, struct str name, struct str text, s
     return true;
 }
 
-static bool json_scrub(struct secrets *l, struct str json, struct buf *out) {
+static bool json_scrub(struct secrets *l, struct str json, unsigned depth, struct buf *out);
+
+/* The text with what it spells as JSON scrubbed; *any: something was. */
+static struct str nested_scrub(struct secrets *l, struct str text, unsigned depth, bool *any) {
+    struct str inner;
+    *any = false;
+    for (unsigned look = 0; depth > 0 && look < 2 && nested_from(text, look, &inner); look++) {
+        struct buf b;
+        buf_init(&b, SCRUB_BYTES_MAX);
+        buf_add(&b, text.p, (size_t)(inner.p - text.p));
+        if (json_scrub(l, inner, depth - 1, &b)) {
+            *any = true;
+            text = buf_failed(&b) ? STR_NONE : arena_str(l->a, buf_str(&b));
+        }
+        buf_fini(&b);
+    }
+    return text;
+}
+
+static bool json_scrub(struct secrets *l, struct str json, unsigned depth, struct buf *out) {
     struct spans x = {.v = l->spans};
     struct str rest = json, raw, name = STR_NONE;
     const char *copied = json.p;
@@ -371,7 +410,14 @@ static bool json_scrub(struct secrets *l, struct str json, struct buf *out) {
             continue;
         }
         struct str text = literal_text(raw, l->a);
-        if (!text.p || text.n < SECRET_CHARS_MIN || !literal_judge(l, name, text, &x)) continue;
+        bool nested;
+        if (!text.p || text.n < SECRET_CHARS_MIN) continue;
+        text = nested_scrub(l, text, depth, &nested);
+        if (!text.p) out->failed = true;
+        if (!text.p) return any;
+        bool whole = literal_judge(l, name, text, &x);
+        if (!whole && !nested) continue;
+        if (!whole) x = (struct spans){.v = l->spans};
         buf_add(out, copied, (size_t)(raw.p - copied));
         spans_mask(&x, text, out);
         copied = str_end(raw);
@@ -386,7 +432,7 @@ struct str secret_scrub(struct step *st, struct str json) {
     struct buf b;
     if (!l || l->n == 0 || !json.p) return json;
     buf_init(&b, SCRUB_BYTES_MAX);
-    bool any = json_scrub(l, json, &b);
+    bool any = json_scrub(l, json, NESTED_MAX, &b);
     if (buf_failed(&b) || arena_failed(l->a)) json = STR_NONE;
     else if (any) json = arena_str(st->plan->arena, buf_str(&b));
     buf_fini(&b);

@@ -5,16 +5,17 @@
  * rule: what a node gives on in which a sensitive value of its run can be recognised is sensitive
  * too.  An output, a variable, a channel, an input of a child is masked and sealed; in all
  * else (log lines, chunks, artifacts, errors, prompts) the value itself is replaced.
- * Recognisable, in any spelling of JSON, is a value of at least SECRET_CHARS_MIN characters that is
- * given on as it is, also as a string within an object or array, and one of SECRET_PART_CHARS_MIN
- * as a part of a text; of an object or array also the strings and numbers in it from the latter
- * length on.  In texts that are scrubbed the shorter ones are recognised where they stand as words.
- * Still shorter ones, true, false and null are words of every log.  So are those that the
- * definition says (workflow_says): node ids, words of enumerations, configuration.  What is
- * computed from a value is not recognised: there the author declares outputSensitivity; false lets
- * a port show its values.  All values are looked for in one pass.  What one call of
- * a node, or one command, gives on is one look: texts that would take it beyond SCAN_WORK_MAX
- * comparisons count as ones that hold them, however many members they are parts of.
+ * Recognisable, in any spelling of JSON, also of JSON text within a string (three deep), is a
+ * value of at least SECRET_CHARS_MIN characters that is given on as it is, also as a string within
+ * an object or array, and one of SECRET_PART_CHARS_MIN as a part of a text; of an object or array
+ * also the strings and numbers in it from the latter length on. In texts that are scrubbed the
+ * shorter ones are recognised where they stand as words. Still shorter ones, true, false and null
+ * are words of every log. So are those that the definition says (workflow_says): node ids, words
+ * of enumerations, configuration. What is computed from a value is not recognised: there the
+ * author declares outputSensitivity; false lets a port show its values. All values are looked for
+ * in one pass. What one call of a node, or one command, gives on is one look: texts that would
+ * take it beyond SCAN_WORK_MAX comparisons count as ones that hold them, however many members they
+ * are parts of.
  */
 #ifndef WOPR_ENGINE_SECRET_H
 #define WOPR_ENGINE_SECRET_H

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "codec/jobj.h"
 #include "codec/json.h"
+#include "domain/program.h"
 #include "engine/attempt.h"
 #include "engine/bounds.h"
 #include "engine/cascade.h"
@@ -22,6 +23,7 @@
 #include "engine/fork_info.h"
 #include "engine/module_type.h"
 #include "engine/outcome.h"
+#include "engine/program.h"
 #include "engine/stuck.h"
 #include "engine/suspend.h"
 #include "engine/task.h"
@@ -40,7 +42,12 @@
 static void begin_run(struct step *st) {
     if (st->state->status != RUN_PENDING || step_lost(st)) return;
     /* EVT-11: declared inputs only, masked; credential shapes go when the event is appended. */
-    struct str payload = pay_run_started(st->plan->arena, st->state, st->state->meta.inputs);
+    struct arena *a = st->plan->arena;
+    const struct program_ops *program = st->state->wf->program;
+    struct str payload = pay_run_started(a, st->state, st->state->meta.inputs);
+    if (program)
+        payload =
+            pay_member(a, payload, program->name, program->opening(st->state->program, a));
     if (step_emit(st, EV_RUN_STARTED, -1, -1, payload) != EMIT_REFUSED) return;
     /* Tags or metadata of the caller break the payload: retry with the workflow id only. */
     struct jobj o;
@@ -160,6 +167,7 @@ static bool act_once(struct step *st) {
         if (cascade_down(st, CASCADE_FAILURE)) run_end_log_limit(st);
         return false;
     }
+    if (st->state->program) return program_act(st);
     sched_next(st->state, st->now_ms, &act);
     switch (act.what) {
     case SCHED_WAIT:
@@ -239,7 +247,8 @@ static void fall_asleep(struct step *st) {
     if (held_ms > 0) step_arm(st, TIMER_TRIGGER, held_ms);
     retries_arm(st);
     if (s->status != RUN_RUNNING) { /* paused or waiting: a command wakes it */
-        st->plan->lets_go = held_ms <= 0 && suspend_rests(st);
+        st->plan->lets_go =
+            held_ms <= 0 && !timer_find(st->exec, TIMER_PROGRAM, -1) && suspend_rests(st);
         return;
     }
     if (left_ms < INT64_MAX)

@@ -10,6 +10,7 @@
 #include "engine/conversation.h"
 #include "engine/fork_info.h"
 #include "engine/outcome.h"
+#include "engine/program.h"
 #include "engine/timers.h"
 
 #define SUSPEND_PAYLOAD_MAX EVENT_PAYLOAD_MAX
@@ -184,7 +185,8 @@ void suspend_timed_out_emitted(struct step *st, int node, int64_t seq) {
                                      .cause = STR("timeout")};
         plan_interrupt(st->plan, &row);
     }
-    node_end_failed(st, node, &f);
+    if (st->state->program) program_timed_out(st, node);
+    else node_end_failed(st, node, &f);
 }
 
 void suspend_close_all(struct step *st) {

@@ -18,6 +18,7 @@ struct timeline_ops {
     bool (*leads)(struct step *st);
     bool (*holds_timers)(struct step *st);
     bool (*run_over)(struct step *st); /* its next event is the run's timeout */
+    const struct event *(*leader)(struct step *st); /* its next event, or NULL */
     /* --- around each event of a plan: its time, and differences (FORK-18 to FORK-20) --- */
     void (*before)(struct step *st, enum ev_kind kind, struct str payload);
     void (*after)(struct step *st, int64_t seq, int node);
@@ -55,6 +56,11 @@ static inline bool timeline_leads(struct step *st) {
 static inline bool timeline_holds_timers(struct step *st) {
     const struct timeline_ops *t = timeline_of(st);
     return t && t->holds_timers(st);
+}
+/* That event, valid until the next one is emitted; NULL: none. */
+static inline const struct event *timeline_leader(struct step *st) {
+    const struct timeline_ops *t = timeline_of(st);
+    return t ? t->leader(st) : NULL;
 }
 /* The time of its next event, else the wall clock (FORK-14). */
 static inline int64_t timeline_now_ms(struct step *st) {

@@ -82,6 +82,7 @@ static void cache_keep(struct engine *e, const struct sha256 *hash, struct workf
  * workers of the tenant. */
 static int types_check(struct engine *e, struct str tenant, bool test_mode,
                        const struct workflow *wf, struct wopr_error *err) {
+    if (wf->program) return 0; /* no executor is entered */
     for (size_t i = 0; i < wf->nodes_nr; i++) {
         bool known;
         struct str id = wf->nodes[i].type_id;
@@ -143,7 +144,9 @@ int wfcache_by_hash(struct engine *e, const struct sha256 *hash, struct arena *a
                     struct workflow **out, struct wopr_error *err) {
     bool types_known, workers;
     struct str text;
-    struct wf_env env = {.accepted = true};
+    struct wf_env env = {.accepted = true,
+                         .dialects = e->wf_env.dialects,
+                         .dialects_nr = e->wf_env.dialects_nr};
     struct workflow *wf = cache_find(e, hash, &types_known, &workers);
     if (!wf) {
         int rc = store_workflow_by_hash(e->store, hash, a, &text, err);

@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "domain/agent_manifest.h"
 #include "egress/egress.h"
 
 #include <errno.h>
@@ -63,17 +64,41 @@ static int key_read(void *ctx, struct str file, struct str env, struct arena *a,
     return key->p ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a credential");
 }
 
-int ai_file_read(const char *path, struct ai_providers **out, struct wopr_error *err) {
+static int providers_read(const char *path, ai_key_fn *key, struct ai_providers **out,
+                          struct wopr_error *err) {
     struct wopr_error why = {0};
     struct buf b;
     *out = NULL;
     if (!path || !*path) return 0;
     int rc = file_text(path, AI_FILE_MAX, &b, err);
     if (rc != 0) return rc;
-    rc = ai_providers_new(buf_str(&b), key_read, NULL, out, &why);
+    rc = ai_providers_new(buf_str(&b), key, NULL, out, &why);
     buf_fini(&b);
     if (rc == WOPR_E_NO_MEMORY) return wopr_error_set(err, rc, "no memory for the AI providers");
     return rc == 0 ? 0 : file_wrong(err, path, why.message);
+}
+
+int ai_file_read(const char *path, struct ai_providers **out, struct wopr_error *err) {
+    return providers_read(path, key_read, out, err);
+}
+
+const char *const *ai_file_classes(const struct ai_providers *p, struct arena *a) {
+    const unsigned has = ai_providers_classes(p);
+    const char **all = has != 0 ? ARENA_ARRAY(a, const char *, AGENT_CLASSES_NR + 1) : NULL;
+    size_t n = 0;
+    for (unsigned i = 0; all && i < AGENT_CLASSES_NR; i++)
+        if ((has >> i & 1u) != 0) all[n++] = AGENT_CLASSES[i];
+    return all;
+}
+
+int ai_file_classes_read(const char *path, struct arena *a, const char *const **out,
+                         struct wopr_error *err) {
+    struct ai_providers *p;
+    int rc = providers_read(path, NULL, &p, err);
+    *out = rc == 0 ? ai_file_classes(p, a) : NULL;
+    ai_providers_free(p);
+    if (rc == 0 && arena_failed(a)) rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
+    return rc;
 }
 
 int ai_file_check(const struct ai_providers *p, const struct egress_allow *allow,

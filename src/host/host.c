@@ -18,12 +18,17 @@
 #include "host/remotes.h"
 #include "host/seal_file.h"
 #include "host/seal_old.h"
+#include "host/sessions.h"
+#include "http/assets.h"
+#include "mcp/server.h"
 #include "nodes/nodes.h"
+#include "nodes/pack_agents.h"
 #include "nodes/pack_loader.h"
 #include "otel/otel.h"
 #include "store/agents.h"
 #include "store/sqlite/sqlite.h"
 #include "wire/v1/v1.h"
+#include "workspec/language.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,13 +80,16 @@ struct host {
     struct egress *egress; /* NULL = off */
     struct sandbox *sandbox;
     struct pack_loader *packs;
+    struct pack_agents *pack_agents;
     struct remotes remotes;
     struct engine *engine;
+    struct rail *rail;
     struct hooks *hooks; /* NULL = off */
     struct audit *audit; /* NULL = off */
     struct otel *otel;   /* NULL = off */
     struct trace_policy trace;
     struct v1 *v1;
+    struct http_assets *assets; /* NULL: no dashboard */
     struct http_server *http;
     struct metrics_sources sources;
     const char *const *capabilities;
@@ -144,16 +152,6 @@ static int ai_names(struct host *h, struct wopr_error *err) {
     return 0;
 }
 
-/* AGT-13: advertised are the classes that the operator names providers for; without any, none. */
-static const char *const *model_classes(struct host *h) {
-    const unsigned has = ai_providers_classes(h->ai);
-    const char **all = ARENA_ARRAY(h->arena, const char *, AGENT_CLASSES_NR + 1);
-    size_t n = 0;
-    for (unsigned i = 0; all && i < AGENT_CLASSES_NR; i++)
-        if ((has >> i & 1u) != 0) all[n++] = AGENT_CLASSES[i];
-    return n > 0 ? all : NULL;
-}
-
 /* A store of credentials that no node here resolves is not worth a word (CAP-19). */
 static bool uses_credentials(const struct host *h) {
     return conformance_asked(&h->cfg) || (h->limits.byok_providers && h->limits.byok_providers[0]);
@@ -182,6 +180,8 @@ static int register_types(struct host *h, const struct node_type *extra, size_t 
     h->env.ctx = h;
     h->env_seeds = h->env;
     h->env_seeds.knows_type = seed_knows_type;
+    h->env.dialects = &WS_DIALECT; /* of what is stored, not of what callers put */
+    h->env.dialects_nr = 1;
     h->env_loose.definition_schema = h->env.definition_schema;
     return 0;
 }
@@ -372,6 +372,19 @@ static int build_packs(struct host *h, struct wopr_error *err) {
     return rc == 0 ? pack_loader_new(&pc, &h->packs, err) : rc;
 }
 
+/* Sessions are led by commands and tools alike, so the engine is told of them before it starts. */
+static int build_rail(struct host *h, struct wopr_error *err) {
+    const struct rail_config rc = {.store = h->store,
+                                   .journal = h->journal,
+                                   .vault = h->vault,
+                                   .rules = h->rules,
+                                   .tenant_bytes_max = h->cfg.bounds_tenant_bytes_max,
+                                   .retention_ms = h->cfg.host_sessions_days * DAY_S * 1000,
+                                   .checkpoints = h->cfg.host_sessions_checkpoints,
+                                   .resume = h->cfg.host_sessions_resume};
+    return host_sessions_new(&h->cfg, &rc, &h->rail, err);
+}
+
 static int build_engine(struct host *h, struct wopr_error *err) {
     char id[ULID_LEN + 1];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -384,6 +397,7 @@ static int build_engine(struct host *h, struct wopr_error *err) {
     int rc = otel_policy(&oc, &h->trace, err);
     if (rc == 0) rc = payload_rules_new(&h->rules, err);
     if (rc == 0) rc = journal_new(h->store, &jc, &h->journal, err);
+    if (rc == 0) rc = build_rail(h, err);
     if (rc != 0) return rc;
     struct engine_config ec = {
         .limits = h->limits,
@@ -399,8 +413,10 @@ static int build_engine(struct host *h, struct wopr_error *err) {
         .trace = h->trace,
         .audited = strcmp(h->cfg.host_audit, "off") != 0,
         .stall_ms = STALL_MS,
+        .led = {h->rail, rail_take},
     };
     if (h->packs) ec.modules = pack_loader_modules(h->packs);
+    ec.agents = pack_agents_hook(h->pack_agents);
 #define OPT_ENGINE(...) FILL(ec, engine, __VA_ARGS__)
 #define OPT_BOUNDS(...) FILL(ec.bounds, bounds, __VA_ARGS__)
 #define OPT_MEMORY(...) FILL(ec.memory, memory, __VA_ARGS__)
@@ -450,6 +466,15 @@ static int build_audit(struct host *h, struct wopr_error *err) {
     return rc;
 }
 
+/* The tools of sessions are there when there is something to start, or to resume. */
+static int offer_sessions(struct host *h, struct wopr_error *err) {
+    struct mcp_server *server = v1_mcp(h->v1);
+    if (server == NULL || h->cfg.host_sessions[0] == '\0') return 0;
+    const struct mcp_set *set = rail_tools(h->rail);
+    if (set == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for tools");
+    return mcp_server_add(server, set, err);
+}
+
 static int build_wire(struct host *h, struct wopr_error *err) {
     int64_t retention_s = h->cfg.host_retention_days * DAY_S;
     struct v1_config vc = {
@@ -482,12 +507,15 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .memory = node_registry_find(h->types, STR("vendor.wopr.recall")) != NULL,
         .memory_entry_max = h->cfg.memory_entry_bytes_max,
         .issuers = h->issuers,
-        .model_classes = model_classes(h),
+        .model_classes = ai_file_classes(h->ai, h->arena),
         .fixtures = h->fixtures,
+        .rail = h->rail,
+        .rail_version = WOPR_VERSION,
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)
 #include "host/config.def"
-    return v1_new(&vc, h->engine, h->journal, &h->v1, err);
+    int rc = v1_new(&vc, h->engine, h->journal, &h->v1, err);
+    return rc == 0 ? offer_sessions(h, err) : rc;
 }
 
 static void request_audited(void *ctx, const struct plan_audit *row) { audit_note(ctx, row); }
@@ -520,9 +548,10 @@ static int build_http(struct host *h, int32_t ops_port, struct wopr_error *err) 
     if (hc.rates.key_burst == 0) hc.rates.key_burst = BURST_S * hc.rates.key_rate;
     if (hc.rates.tenant_burst == 0) hc.rates.tenant_burst = BURST_S * hc.rates.tenant_rate;
     hc.rates.large_body_burst = LARGE_BURST_S * hc.rates.large_body_rate;
-    const struct http_mount mounts[] = {*v1_mount(h->v1)}; /* the first answers "/" too */
-    return http_server_new(&hc, mounts, sizeof mounts / sizeof mounts[0], h->journal, &h->http,
-                           err);
+    struct http_mount mounts[2] = {*v1_mount(h->v1)}; /* the first answers "/" too */
+    size_t mounts_nr = 1;
+    if (h->assets != NULL) mounts[mounts_nr++] = *http_assets_mount(h->assets);
+    return http_server_new(&hc, mounts, mounts_nr, h->journal, &h->http, err);
 }
 
 int host_new(const struct config *cfg, const struct node_type *extra, size_t extra_nr,
@@ -549,11 +578,13 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = build_remotes(h, err);
     if (rc == 0) rc = build_packs(h, err);
     if (rc == 0) rc = load_seeds(h, err); /* which fixtures are true depends on both */
+    if (rc == 0) rc = pack_agents_new(h->store, &h->pack_agents, err);
     if (rc == 0) rc = build_engine(h, err);
     if (rc == 0) rc = build_otel(h, err);
     if (rc == 0) rc = build_hooks(h, err);
     if (rc == 0) rc = build_audit(h, err);
     if (rc == 0) rc = build_wire(h, err);
+    if (rc == 0 && cfg->wire_ui) rc = http_assets_new(&h->assets, err);
     if (rc != 0) {
         host_free(h);
         return rc;
@@ -586,6 +617,7 @@ int host_start(struct host *h, struct wopr_error *err) {
     h->journal_running = true;
     relaxations_tell(h);
     if (h->egress != NULL) egress_start(h->egress);
+    if (rc == 0) rc = rail_start(h->rail, h->engine, err); /* before a command can be its own */
     if (rc == 0) rc = engine_start(h->engine, err);
     if (rc != 0) return rc;
     h->engine_running = true;
@@ -601,6 +633,7 @@ int host_start(struct host *h, struct wopr_error *err) {
 void host_stop(struct host *h) {
     if (h->http != NULL) http_server_drain(h->http, h->cfg.host_drain_ms);
     hooks_stop(h->hooks);
+    rail_stop(h->rail); /* what it answers, it answers through the engine */
     if (h->engine_running) engine_stop(h->engine);
     h->engine_running = false;
     issuers_watch_stop(h->issuers_watch);
@@ -618,9 +651,12 @@ void host_stop(struct host *h) {
 void host_free(struct host *h) {
     if (h == NULL) return;
     host_stop(h);
+    http_assets_free(h->assets);
     v1_free(h->v1);
     engine_free(h->engine);
+    rail_free(h->rail);
     pack_loader_free(h->packs);
+    pack_agents_free(h->pack_agents);
     sandbox_free(h->sandbox);
     egress_free(h->egress);
     hooks_free(h->hooks);

@@ -7,6 +7,7 @@
 #include "codec/jobj.h"
 #include "store/runs.h"
 #include "store/workflows.h"
+#include "workspec/language.h"
 
 #include <stdio.h>
 
@@ -82,7 +83,7 @@ static int run_seal(struct old_run *o, struct wopr_error *err) {
 
 static int run_convert(struct old_run *o, int64_t run_no, struct wopr_error *err) {
     struct str text;
-    const struct wf_env env = {.accepted = true};
+    const struct wf_env env = {.accepted = true, .dialects = &WS_DIALECT, .dialects_nr = 1};
     int rc = store_old_clear(o->store, run_no, o->a, &o->was, err);
     if (rc == 0) rc = store_run_origin(o->store, run_no, o->a, &o->origin, err);
     if (rc == 0) rc = store_workflow_by_hash(o->store, &o->origin.workflow_hash, o->a, &text, err);

@@ -5,11 +5,13 @@
 #include "domain/interrupt.h"
 #include "host/host.h"
 #include "host/verify_int.h"
+#include "rail/shown.h"
 #include "store/admin.h"
 #include "store/events.h"
 #include "store/interrupts.h"
 #include "store/run_lists.h"
 #include "wire/v1/v1.h"
+#include "workspec/language.h"
 
 #include <stdio.h>
 
@@ -217,7 +219,7 @@ static int verify_run(struct verify *v, struct str tenant, bool test_mode, struc
     struct str text;
     struct workflow *wf = NULL;
     struct run_state *s = NULL;
-    struct wf_env env = {.accepted = true};
+    struct wf_env env = {.accepted = true, .dialects = &WS_DIALECT, .dialects_nr = 1};
     struct wopr_error why = {0};
     bool ok = false;
     int rc = store_run_head(v->store, tenant, test_mode, run_id, v->arena, &head, err);
@@ -227,12 +229,14 @@ static int verify_run(struct verify *v, struct str tenant, bool test_mode, struc
         return 0;
     }
     if (rc != 0) return rc;
-    if (store_workflow_by_hash(v->store, &o.workflow_hash, v->arena, &text, &why) != 0 ||
-        workflow_compile(text, &env, &wf, &why) != 0) {
+    bool led = run_is_led(&o.meta);
+    if (led ? rail_shown_definition(v->store, &o, v->arena, &wf, &why) != 0
+            : store_workflow_by_hash(v->store, &o.workflow_hash, v->arena, &text, &why) != 0 ||
+                  workflow_compile(text, &env, &wf, &why) != 0) {
         finding_report(v, run_id, "the workflow of the run is missing or broken", why.message);
         return 0;
     }
-    if (!sha256_eq(&wf->hash, &o.workflow_hash) || !str_eq(wf->id, o.meta.workflow_id))
+    if (!led && (!sha256_eq(&wf->hash, &o.workflow_hash) || !str_eq(wf->id, o.meta.workflow_id)))
         finding_report(v, run_id, "the workflow of the run", "not the one it began with");
     rc = run_state_new(wf, &o.meta, &RUN_LIMITS_DEFAULT, &s, err);
     if (rc == 0) rc = verify_sealed(v, &o.head, err);

@@ -44,8 +44,12 @@ static void challenge_add(struct http_call *c, const struct wopr_error *err) {
     if (bad_key || err->code == WOPR_E_UNAUTHENTICATED) {
         bool presented = exchange_of(c)->head.authorizations > 0;
         const char *realm = exchange_of(c)->mount->as.realm;
-        struct str v = arena_printf(c->arena, "Bearer realm=\"%s\"%s", realm ? realm : "",
-                                    presented ? ", error=\"invalid_token\"" : "");
+        bool resource = c->op && (c->op->flags & OP_RESOURCE) != 0;
+        struct str where = resource ? http_resource_metadata(c, c->path) : STR("");
+        struct str v = arena_printf(
+            c->arena, "Bearer realm=\"%s\"%s%s" STR_FMT "%s", realm ? realm : "",
+            presented ? ", error=\"invalid_token\"" : "", resource ? ", resource_metadata=\"" : "",
+            STR_ARG(where), resource ? "\"" : "");
         http_reply_header(c, "WWW-Authenticate", v);
     } else if (err->code == WOPR_E_FORBIDDEN && err->details[0]) {
         struct str scope = json_string(json_get(str_c(err->details), "scopeRequired"), c->arena);

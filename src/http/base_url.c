@@ -108,3 +108,45 @@ struct str http_base_url(struct http_call *c) {
     if (!host_allowed(s, host)) return arrived_at(exchange_of(c), scheme);
     return arena_printf(c->arena, "%s://" STR_FMT, scheme, STR_ARG(host));
 }
+
+struct str http_resource_metadata(struct http_call *c, struct str path) {
+    return arena_printf(c->arena, STR_FMT "/.well-known/oauth-protected-resource" STR_FMT,
+                        STR_ARG(http_base_url(c)), STR_ARG(path));
+}
+
+/* --- DNS rebinding --- */
+
+/* "host:port" of "scheme://host:port". */
+static struct str authority_of(struct str origin) {
+    const char *at = NULL;
+    for (size_t i = 0; !at && i + 3 <= origin.n; i++)
+        if (memcmp(origin.p + i, "://", 3) == 0) at = origin.p + i + 3;
+    return at ? str_n(at, (size_t)(str_end(origin) - at)) : STR_NONE;
+}
+
+static bool is_public_host(const struct http_server *s, struct str host) {
+    return s->cfg.public_url && str_eq_nocase(authority_of(public_base(s)), host);
+}
+
+/* Away from loopback, and with no setting that names the host, a name says nothing: then the
+ * credential alone does. */
+static bool host_known(const struct http_server *s, struct str host) {
+    bool named = s->cfg.public_url || s->cfg.allowed_hosts;
+    if (host_allowed(s, host) || is_public_host(s, host)) return true;
+    return !named && host_ok(host) && !host_is_loopback(str_c(s->cfg.host));
+}
+
+static bool origin_known(struct exchange *x, struct str origin) {
+    const struct http_server *s = x->pub.server;
+    struct str at = authority_of(origin);
+    if (cors_allows(s, origin)) return true;
+    if (!host_ok(at)) return false;
+    if (is_public_host(s, at) || host_allowed(s, at)) return true;
+    return str_eq_nocase(at, x->head.host); /* which is known */
+}
+
+bool http_is_foreign(struct http_call *c) {
+    struct exchange *x = exchange_of(c);
+    if (!host_known(c->server, x->head.host)) return true;
+    return x->head.origin.p && !origin_known(x, x->head.origin);
+}

@@ -77,6 +77,15 @@ enum { TRACEPARENT_TEXT = 55 };
 struct exchange_trace {              /* reply.c: of the span of this request (OBS-3) */
     char text[TRACEPARENT_TEXT + 1]; /* "": asked for by nothing yet */
 };
+struct exchange_go_on { /* go_on.c */
+    bool asked;         /* the handler has returned HTTP_GOES_ON, or will */
+    void (*answered)(struct http_call *c, void *of); /* NULL: nobody, or it was called */
+    void *of;
+    int status; /* of the operation, for log, audit and metrics; 0: that of the answer */
+};
+static inline int go_on_status(const struct exchange_go_on *g, int status) {
+    return g->status != 0 ? g->status : status;
+}
 struct exchange_job { /* offload.c */
     struct offload_job job;
     int (*run)(struct exchange *x);  /* HTTP_DONE; or HTTP_PENDING: the exchange is not ours now */
@@ -105,6 +114,7 @@ struct exchange {
     struct exchange_wait wait;
     struct exchange_peer peer;
     struct exchange_job job;
+    struct exchange_go_on go_on;
     struct exchange_trace trace;
     enum metric_refusal refusal; /* the reason when it is known where it arises */
     bool guessed;                /* a credential was judged and refused */
@@ -132,6 +142,11 @@ void exchanges_free_spare(struct http_server *s);
 /* --- wait.c --- */
 void exchange_wake(void *ctx);              /* park_wake, as a callback; ctx is the exchange */
 void exchange_end_wait(struct exchange *x); /* cancel what http_wait_events armed */
+
+/* --- go_on.c --- */
+/* A handler asked for it: the exchange is at the stage where the other operation begins. */
+bool go_on_begin(struct exchange *x);
+void go_on_answered(struct exchange *x); /* the answer is decided */
 
 /* --- body.c --- */
 enum {

@@ -19,7 +19,7 @@
 struct http_server;
 struct http_call;
 
-enum { HTTP_DONE = 0, HTTP_PENDING = 1 };
+enum { HTTP_DONE = 0, HTTP_PENDING = 1, HTTP_GOES_ON = 2 };
 enum http_op_flags {
     OP_PUBLIC = 1,         /* no credential; an Authorization header is ignored (AUTH-15) */
     OP_IDEMPOTENT = 2,     /* layer-1 idempotency applies (IDEM-1) */
@@ -29,7 +29,10 @@ enum http_op_flags {
     OP_ADDRESS_LIMIT = 32, /* rate limit per client address, not per key (discovery, AUTH-12) */
     OP_BYTES = 128,      /* the body is any bytes of any type, also none; the handler judges them */
     OP_LONG_NAMES = 256, /* parameters of the path may have HTTP_NAME_BYTES_MAX bytes */
-    OP_TOKEN = 64        /* with OP_PUBLIC: the path parameter {token} is the authority (AUTH-14),
+    OP_RESOURCE = 512, /* programs use it that browsers may be made to speak for: a foreign Host or
+                            Origin header is refused first of all (http_is_foreign), and challenges
+                            name the metadata of the resource (http_resource_metadata) */
+    OP_TOKEN = 64      /* with OP_PUBLIC: the path parameter {token} is the authority (AUTH-14),
                               http_mount.authorize says for whom; the path is never logged */
 };
 /* One row of the operation table (D7).  pattern: "/v1/runs/{runId}:pause"; a {name} is one whole
@@ -139,6 +142,33 @@ void http_path_shown(struct str path, char out[HTTP_PATH_SHOWN_BYTES]);
 int http_offload(struct http_call *c, void (*fn)(struct http_call *c));
 /* The same for a command that first has to do something long: fn may return HTTP_PENDING. */
 int http_offload_command(struct http_call *c, int (*fn)(struct http_call *c));
+/* Another operation of the same mount answers: `return http_go_on(c, &as);`.  From here on the call
+ * is a request of that operation by the same principal, with what is given here and no other
+ * header: its scopes are judged, its idempotency key is looked up, and its handler is called with
+ * phase 0; log, audit and metrics show it.  What was the handler's own (user) is given up before.
+ * Texts live in the call's arena.  Once for a call, not in a stream; the operation must be neither
+ * OP_PUBLIC nor OP_TOKEN. */
+struct http_as {
+    const char *op_id;
+    struct http_param params[4]; /* of the path, decoded, by the names of the pattern */
+    size_t params_nr;
+    struct http_param *query;
+    size_t query_nr;
+    struct str body;            /* checked JSON object text; "{}" when the operation takes none */
+    struct str idempotency_key; /* may be empty */
+    unsigned without;           /* scopes that the principal has and this request shall not use */
+    /* Called on the connection's thread when the answer is decided, refusals too; it may set
+     * another one, with http_reply.  call->user and user_free are what the answer lives in. */
+    void (*answered)(struct http_call *c, void *of);
+    void *of;
+};
+int http_go_on(struct http_call *c, const struct http_as *as);
+/* What a browser, or a name that points at us, may be up to (DNS rebinding): the request has a Host
+ * or an Origin header that no setting vouches for.  On a loopback address its names are vouched
+ * for, of any port; an origin also when it is the one that the request was sent to. */
+bool http_is_foreign(struct http_call *c);
+/* Where the metadata of the protected resource is whose path this is (RFC 9728 3.1). */
+struct str http_resource_metadata(struct http_call *c, struct str path);
 /* "http://host:port" for absolute URLs: configured public URL, else scheme + Host header, else the
  * listener (RUN-4). */
 struct str http_base_url(struct http_call *c);
@@ -150,7 +180,7 @@ MUST_CHECK int http_ticket_mint(struct http_call *c, struct str run_id, int64_t 
                                 struct wopr_error *err);
 
 /* --- streams (SSE) --- */
-enum { HTTP_FOLD_AGAIN = 1 };
+enum { HTTP_FOLD_AGAIN = 1, HTTP_FOLD_END = 2 };
 struct http_stream {
     int64_t run_no;
     struct str run_id;
@@ -163,9 +193,13 @@ struct http_stream {
      * the backlog.  With here it is called on the thread of a loop and must be short:
      * HTTP_FOLD_AGAIN, instead of anything that may take long, asks to be called again with the
      * same event on a thread for long reads.  There, HTTP_FOLD_AGAIN says that a turn of work is
-     * done and the same event needs another one. */
+     * done and the same event needs another one.  HTTP_FOLD_END: what was appended is the end. */
     int (*fold)(void *state, const struct event *e, bool here, struct buf *out);
-    bool away; /* fold the backlog on threads for long reads from the start */
+    /* The stream ends without that: limit_ms is over, the server drains, the client sends no more.
+     * Appends the last frames; short, on any of the threads above.  May be NULL. */
+    void (*over)(void *state, struct buf *out);
+    int64_t limit_ms; /* > 0: with fold only; the stream ends then, when nothing is left to read */
+    bool away;        /* fold the backlog on threads for long reads from the start */
     void *state;
     void (*state_free)(void *state);
     size_t (*state_bytes)(const void *state); /* memory it has now; may be NULL */

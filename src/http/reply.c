@@ -258,9 +258,10 @@ enum MHD_Result reply_queue(struct exchange *x) {
     reply_headers(x, r);
     enum MHD_Result ok = MHD_queue_response(x->conn, (unsigned)p->status, r);
     MHD_destroy_response(r);
-    metrics_done(&s->metrics, p->op, x->op_no, p->status, clock_mono_ns() - x->life.start_ns);
-    metrics_refused(&s->metrics, x->refusal, p->status);
-    reply_log(x, p->status);
+    int status = go_on_status(&x->go_on, p->status);
+    metrics_done(&s->metrics, p->op, x->op_no, status, clock_mono_ns() - x->life.start_ns);
+    metrics_refused(&s->metrics, x->refusal, status);
+    reply_log(x, status);
     if (ok == MHD_YES && answer_is_large(x)) answer_keep_alone(x);
     return ok;
 }

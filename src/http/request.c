@@ -135,6 +135,10 @@ static int head_check(struct exchange *x, struct wopr_error *err) {
         http_reply(&x->pub, MHD_HTTP_NO_CONTENT, STR(""));
         return 0;
     }
+    if (rc == 0 && (x->pub.op->flags & OP_RESOURCE) != 0 && http_is_foreign(&x->pub))
+        rc = wopr_error_set(err, WOPR_E_FORBIDDEN,
+                            "the Host or Origin header names none of this host's: see "
+                            "allowed-hosts, cors-origins and public-url");
     if (rc != 0) return rc;
     rc = auth_check(x, err);
     if (rc != 0) return rc;
@@ -241,7 +245,7 @@ static bool handler_over(struct exchange *x) {
         request_fail(x, WOPR_E_UNAVAILABLE, "the host is shutting down");
     key_look_again(x);
     if (x->pub.status != 0) return true;
-    x->pub.phase++;
+    if (!x->go_on.asked) x->pub.phase++;
     return false;
 }
 
@@ -252,7 +256,7 @@ static bool body_is_large(const struct exchange *x) { return x->body.bytes.len >
 
 static int handler_asked(struct exchange *x) {
     int rc = x->pub.op->handler(&x->pub);
-    if (rc != HTTP_PENDING && x->pub.status == 0)
+    if (rc != HTTP_PENDING && x->pub.status == 0 && !x->go_on.asked)
         request_fail(x, rc < 0 ? rc : WOPR_E_INTERNAL, "the operation gave no answer");
     return rc == HTTP_PENDING ? HTTP_PENDING : HTTP_DONE;
 }
@@ -319,6 +323,7 @@ static bool handler_run(struct exchange *x) {
         x->stage = EXCHANGE_REPLY;
         return false;
     }
+    if (go_on_begin(x)) return false;
     struct wopr_error err = {0};
     if (!x->handler_ran && exchange_is_read(x) && budget_open(x, &err) != 0) {
         http_fail(&x->pub, &err);
@@ -332,13 +337,16 @@ static bool handler_run(struct exchange *x) {
     if (rc != HTTP_PENDING || x->wait.used) resume_spare(x);
     else resume_await(x);
     if (rc == HTTP_PENDING) return park_here(&x->park);
-    x->stage = EXCHANGE_REPLY;
+    if (!go_on_begin(x)) x->stage = EXCHANGE_REPLY;
     return false;
 }
 
 static enum MHD_Result request_answer(struct exchange *x, void **con_cls) {
     idem_leave(x);
-    if (!x->has_stream) return reply_queue(x);
+    if (!x->has_stream) {
+        go_on_answered(x);
+        return reply_queue(x);
+    }
     struct wopr_error err = {0};
     int rc = stream_start(x, &err);
     if (rc == 0) {

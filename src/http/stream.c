@@ -98,6 +98,7 @@ static int piece_take(struct stream *st, const struct journal_piece *piece) {
 
 static void stream_finish(struct stream *st) {
     batch_flush(st);
+    fold_over(st);
     stream_ready_out(st);
     st->last = true;
 }
@@ -131,9 +132,9 @@ static enum fill stream_idle(struct stream *st) {
         int rc = stream_backlog_over(st);
         if (rc == HTTP_FOLD_AGAIN) return FILL_AGAIN;
         if (rc != 0) return stream_cut(st, rc, "the end of the backlog could not be shown");
-        if (st->n > 0) return FILL_AGAIN;
+        if (st->n > 0 || st->last) return FILL_AGAIN;
     }
-    if (st->final || st->hung_up || server_draining(s)) {
+    if (st->final || st->hung_up || fold_due(st) || server_draining(s)) {
         stream_finish(st);
         return FILL_AGAIN;
     }
@@ -176,7 +177,9 @@ static bool stream_fill_away(struct stream *st, enum fill *how) {
     stream_out_done(st);
     if (st->failed) return true;
     bool away = fold_away(st), over = stream_unwanted(st);
-    if (over || (away && !fold_send_away(st))) stream_finish(st);
+    if (over && st->fold) st->last = true; /* no last word for a key that is gone */
+    else if (over) stream_finish(st);
+    else if (away && !fold_send_away(st)) stream_finish(st);
     return over || away; /* a turn that is away may be over already */
 }
 

@@ -98,6 +98,8 @@ MUST_CHECK int fold_new(struct stream *st, const struct http_stream *h,
 void fold_adopt(struct stream *st, const struct http_stream *h); /* frees the state from now on */
 void fold_free(struct stream *st);                               /* no turn is being made */
 size_t fold_bytes(const struct stream *st);                      /* of the state */
+bool fold_due(const struct stream *st);                          /* its limit is over */
+void fold_over(struct stream *st); /* the last frames of a stream that ends without its end */
 /* A turn is being made elsewhere: reader, state, out and bytes are not the loop's now. */
 bool fold_busy(const struct stream *st);
 bool fold_rest(const struct stream *st); /* events of the last piece are left */

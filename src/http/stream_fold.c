@@ -32,6 +32,10 @@ struct stream_fold {
     void *state;
     void (*state_free)(void *state);
     size_t (*state_bytes)(const void *state);
+    void (*over)(void *state, struct buf *out); /* NULL: none, or it was called */
+    struct tick_timer timer;                    /* limit_ms */
+    bool timed;
+    atomic_bool due;
     struct journal_piece rest; /* its events from rest_at on are not folded yet */
     size_t rest_at;
     bool ended;           /* the terminal event is folded */
@@ -48,6 +52,12 @@ struct stream_fold {
 
 static bool rest_left(const struct stream_fold *f) { return f->rest_at < f->rest.events_nr; }
 
+/* What it has written is the end: over is not asked for any more. */
+static void fold_end(struct stream_fold *f, bool ended) {
+    f->ended = ended;
+    if (ended) f->over = NULL;
+}
+
 /* 0, HTTP_FOLD_AGAIN, or a code. */
 static int rest_apply(struct stream_fold *f, bool here, uint64_t until_ms) {
     struct stream *st = f->stream;
@@ -56,11 +66,11 @@ static int rest_apply(struct stream_fold *f, bool here, uint64_t until_ms) {
         const struct event *e = &f->rest.events[f->rest_at];
         size_t before = st->out.len;
         int rc = f->apply(f->state, e, here, &st->out);
-        if (rc != 0) return rc;
+        if (rc != 0 && rc != HTTP_FOLD_END) return rc;
         if (st->out.len > before)
             atomic_fetch_add_explicit(&st->park.server->metrics.stream_events, 1,
                                       memory_order_relaxed);
-        f->ended = event_is_terminal(e->kind);
+        fold_end(f, rc == HTTP_FOLD_END || event_is_terminal(e->kind));
         f->rest_at++;
     }
     return buf_failed(&st->out) ? WOPR_E_NO_MEMORY : 0;
@@ -85,6 +95,10 @@ static enum turn_result turn_read(struct stream_fold *f) {
     if (rc != 0) return turn_fail(f, rc, err.message);
     if (st->stage == STREAM_BACKFILL) rc = f->apply(f->state, NULL, false, &st->out);
     if (rc == HTTP_FOLD_AGAIN) return TURN_GOES_ON;
+    if (rc == HTTP_FOLD_END) {
+        fold_end(f, true);
+        return TURN_FRAMES;
+    }
     if (rc == 0 && buf_failed(&st->out)) rc = WOPR_E_NO_MEMORY;
     return rc == 0 ? TURN_IDLE : turn_fail(f, rc, "the end of the backlog could not be shown");
 }
@@ -137,6 +151,13 @@ static void turn_refuse(struct offload_job *j) { turn_end(fold_of(j), TURN_CLOSE
 
 /* --- the loop's side --- */
 
+/* Under the ticker's lock. */
+static void limit_over(void *ctx) {
+    struct stream_fold *f = ctx;
+    atomic_store(&f->due, true);
+    park_wake(&f->stream->park);
+}
+
 int fold_new(struct stream *st, const struct http_stream *h, void (*orphaned)(struct stream *st)) {
     struct stream_fold *f = MEM_NEW(struct stream_fold);
     if (!f) return WOPR_E_NO_MEMORY;
@@ -146,11 +167,18 @@ int fold_new(struct stream *st, const struct http_stream *h, void (*orphaned)(st
     f->state = h->state;
     f->state_bytes = h->state_bytes;
     f->away = h->away;
+    f->over = h->over;
+    f->timer.fire = limit_over;
+    f->timer.ctx = f;
+    atomic_init(&f->due, false);
     f->job.run = turn_run;
     f->job.refuse = turn_refuse;
     list_init(&f->job.link);
     st->fold = f;
-    return 0;
+    if (h->limit_ms <= 0) return 0;
+    uint64_t until_ms = clock_mono_ms() + (uint64_t)h->limit_ms;
+    f->timed = ticker_set(&st->park.server->ticker, &f->timer, until_ms) == 0;
+    return f->timed ? 0 : WOPR_E_NO_MEMORY;
 }
 
 void fold_adopt(struct stream *st, const struct http_stream *h) {
@@ -171,6 +199,7 @@ static void place_give(struct stream *st) {
 void fold_free(struct stream *st) {
     struct stream_fold *f = st->fold;
     if (!f) return;
+    if (f->timed) ticker_cancel(&st->park.server->ticker, &f->timer);
     place_give(st);
     if (f->state_free) f->state_free(f->state);
     mem_free(f);
@@ -180,6 +209,15 @@ void fold_free(struct stream *st) {
 size_t fold_bytes(const struct stream *st) {
     const struct stream_fold *f = st->fold;
     return f && f->state_bytes ? f->state_bytes(f->state) : 0;
+}
+
+bool fold_due(const struct stream *st) { return st->fold && atomic_load(&st->fold->due); }
+
+void fold_over(struct stream *st) {
+    struct stream_fold *f = st->fold;
+    if (!f || !f->over) return;
+    f->over(f->state, &st->out);
+    f->over = NULL;
 }
 
 bool fold_busy(const struct stream *st) {
@@ -230,7 +268,10 @@ int fold_backlog_over(struct stream *st) {
     if (!f) return 0;
     int rc = f->apply(f->state, NULL, true, &st->out);
     if (rc == HTTP_FOLD_AGAIN) f->away = true;
-    return rc;
+    if (rc != HTTP_FOLD_END) return rc;
+    fold_end(f, true);
+    st->last = true;
+    return 0;
 }
 
 bool fold_cancel(struct stream *st) {

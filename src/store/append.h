@@ -33,6 +33,11 @@
 MUST_CHECK int store_apply(struct store *s, struct plan **plans, size_t n, int *rcs,
                            struct wopr_error *err);
 
+/* The same, all of them or none: a refusal of one is the result, and nothing is written.  For what
+ * is no single run's (an import); it does not pass through the journal, so no stream is told. */
+MUST_CHECK int store_apply_whole(struct store *s, struct plan **plans, size_t n,
+                                 struct wopr_error *err);
+
 /* The answer stored under k at wall time now_ms.  NOT_FOUND when there is none, or only a transient
  * one whose time is over (IDEM-9); IDEM_CONFLICT when the body had another digest. */
 MUST_CHECK int store_idem_find(struct store *s, const struct idem_key *k, int64_t now_ms,

@@ -63,7 +63,8 @@ MUST_CHECK int credential_check(struct vault *v, const struct credential *c, str
                                 struct wopr_error *err);
 
 /* --- rows --- */
-/* UNAVAILABLE: the data key that sealed it was replaced meanwhile; seal it again. */
+/* UNAVAILABLE: the data key that sealed it was replaced meanwhile; seal it again.  An audited file
+ * tells of both writes, in their transaction. */
 MUST_CHECK int store_credential_put(struct store *s, const struct credential *c,
                                     struct wopr_error *err);
 /* The subject's, else the tenant's. NOT_FOUND. */

@@ -162,6 +162,10 @@ MUST_CHECK int store_pack_install(struct store *s, const struct pack_install *i,
  * versions, at most STORE_LIST_MAX. */
 MUST_CHECK int store_pack_installs(struct store *s, struct str tenant, bool all, struct arena *a,
                                    struct pack_installs *out, struct wopr_error *err);
+/* Of those, the versions of one name; by the key, whatever else is installed. */
+MUST_CHECK int store_pack_installs_of(struct store *s, struct str tenant, struct str name,
+                                      struct arena *a, struct pack_installs *out,
+                                      struct wopr_error *err);
 /* A write.  NOT_FOUND. */
 MUST_CHECK int store_pack_uninstall(struct store *s, struct str tenant, struct str name,
                                     struct str version, const struct pack_actor *who,

@@ -17,6 +17,7 @@ struct compiler {
     struct ws_timeline timeline;
     struct ws_start *starts; /* by task */
     struct ws_names ids, performers;
+    const struct ws_anchor *known; /* or NULL */
 };
 
 static int compile_refuse(struct compiler *c, size_t i, const char *member, const char *why) {
@@ -72,20 +73,30 @@ static bool performers_collect(struct compiler *c) {
 
 /* --- times --- */
 
+/* The anchor of an earlier compilation, or none yet. */
+static void anchor_known(struct compiler *c) {
+    (void)ws_timeline_init(&c->timeline, ws_get(c->config, "timezone"), c->timeline.zones);
+    if (c->known == NULL || !c->known->anchored) return;
+    c->timeline.anchored = true;
+    c->timeline.anchor_days = c->known->days;
+    c->timeline.offset_min = c->known->offset_min;
+}
+
 static int starts_parse(struct compiler *c) {
     struct ws_anchor_search found = {0};
     struct ws_start first;
     c->starts = ARENA_ARRAY(c->a, struct ws_start, c->tasks->nr);
     if (c->starts == NULL) return compile_memory(c);
-    (void)ws_timeline_init(&c->timeline, ws_get(c->config, "timezone"), c->timeline.zones);
+    anchor_known(c);
     const struct ws_value *start = ws_get(c->config, "start_time");
     bool given = ws_is(start, WS_STRING) && ws_start_parse(start, &first) == NULL;
-    if (given && first.form == WS_DATETIME) ws_timeline_anchor(&c->timeline, &first);
+    if (given && first.form == WS_DATETIME && c->known == NULL)
+        ws_timeline_anchor(&c->timeline, &first);
     for (size_t i = 0; i < c->tasks->nr; i++) {
         const struct ws_value *v = ws_get(c->tasks->elements[i], "start");
         const char *why = ws_start_parse(v, &c->starts[i]);
         if (why != NULL) return compile_refuse(c, i, "start", why);
-        if (c->starts[i].form == WS_DATETIME)
+        if (c->starts[i].form == WS_DATETIME && c->known == NULL)
             ws_timeline_offer(&c->timeline, &found, &c->starts[i]);
     }
     ws_timeline_take(&c->timeline, &found);
@@ -282,28 +293,38 @@ static int plan_digest(struct compiler *c) {
     return rc;
 }
 
+static int plan_compile(struct compiler *c, const struct ws_doc *doc) {
+    const struct ws_value *sim = ws_object_of(ws_get(doc->root, "simulation"));
+    *c->p = (struct ws_plan){.root = doc->root, .sim = sim, .document_sha = doc->digest};
+    c->tasks = ws_array_of(ws_get(ws_get(sim, "process"), "tasks"));
+    c->config = ws_object_of(ws_get(sim, "config"));
+    if (c->tasks == NULL)
+        return wopr_error_at(c->err, WOPR_E_VALIDATION, "/simulation/process/tasks",
+                             "the document has no array of tasks");
+    c->p->objects = ws_array_of(ws_get(ws_get(sim, "world"), "objects"));
+    c->p->definitions = ws_object_of(ws_get(sim, "type_definitions"));
+    c->unit = ws_unit_of(ws_str(ws_get(c->config, "time_unit")));
+    ws_names_init(&c->ids, c->a);
+    ws_names_init(&c->performers, c->a);
+    if (!performers_collect(c)) return compile_memory(c);
+    int rc = starts_parse(c);
+    if (rc == 0) rc = entries_make(c);
+    if (rc != 0) return rc;
+    c->p->starts = order_make(c, false);
+    c->p->ends = order_make(c, true);
+    if (c->p->starts == NULL || c->p->ends == NULL) return compile_memory(c);
+    return plan_digest(c);
+}
+
 int ws_compile(const struct ws_doc *doc, const struct ws_zones *zones, struct arena *a,
                struct ws_plan *out, struct wopr_error *err) {
-    const struct ws_value *sim = ws_object_of(ws_get(doc->root, "simulation"));
     struct compiler c = {.p = out, .a = a, .err = err};
-    *out = (struct ws_plan){.root = doc->root, .sim = sim, .document_sha = doc->digest};
-    c.tasks = ws_array_of(ws_get(ws_get(sim, "process"), "tasks"));
-    c.config = ws_object_of(ws_get(sim, "config"));
-    if (c.tasks == NULL)
-        return wopr_error_at(err, WOPR_E_VALIDATION, "/simulation/process/tasks",
-                             "the document has no array of tasks");
-    out->objects = ws_array_of(ws_get(ws_get(sim, "world"), "objects"));
-    out->definitions = ws_object_of(ws_get(sim, "type_definitions"));
-    c.unit = ws_unit_of(ws_str(ws_get(c.config, "time_unit")));
     c.timeline.zones = zones;
-    ws_names_init(&c.ids, a);
-    ws_names_init(&c.performers, a);
-    if (!performers_collect(&c)) return compile_memory(&c);
-    int rc = starts_parse(&c);
-    if (rc == 0) rc = entries_make(&c);
-    if (rc != 0) return rc;
-    out->starts = order_make(&c, false);
-    out->ends = order_make(&c, true);
-    if (out->starts == NULL || out->ends == NULL) return compile_memory(&c);
-    return plan_digest(&c);
+    return plan_compile(&c, doc);
+}
+
+int ws_compile_again(const struct ws_doc *doc, const struct ws_anchor *anchor, struct arena *a,
+                     struct ws_plan *out, struct wopr_error *err) {
+    struct compiler c = {.p = out, .a = a, .err = err, .known = anchor};
+    return plan_compile(&c, doc);
 }

@@ -97,6 +97,7 @@ struct ws_seen {
     struct str id;
     bool alive;
     const struct ws_value *source; /* as the document wrote it */
+    int64_t deleted_by;            /* index of a task, -1: none */
 };
 bool ws_world_object(const struct ws_world *w, size_t i,
                      struct ws_seen *out); /* false: forgotten */

@@ -49,6 +49,13 @@ struct ws_zones {
     bool (*offset)(void *ctx, struct str name, int64_t utc_ms, int32_t *offset_s);
     void *ctx;
 };
+/* What of a plan came from zone data, once it was found: a plan that is made again from the same
+ * bytes is then the same, whatever became of the zone data (WS-44, WS-95). */
+struct ws_anchor {
+    bool anchored;
+    int64_t days; /* since 1970-01-01 */
+    int32_t offset_min;
+};
 struct ws_timeline {
     bool anchored;
     int64_t anchor_days; /* since 1970-01-01 */

@@ -234,6 +234,15 @@ void ws_write(struct buf *b, const struct ws_value *v, unsigned indent) {
     value_put(b, v, indent, 0);
 }
 
+struct str ws_written(struct arena *a, const struct ws_value *v) {
+    struct buf b;
+    buf_init(&b, SIZE_MAX / 2);
+    ws_write(&b, v, 0);
+    struct str out = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
+    buf_fini(&b);
+    return out;
+}
+
 /* --- making --- */
 
 struct ws_value *ws_new(struct arena *a, enum ws_kind kind) {

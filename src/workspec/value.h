@@ -76,6 +76,7 @@ bool ws_equal(const struct ws_value *a, const struct ws_value *b);
 bool ws_equal_counted(const struct ws_value *a, const struct ws_value *b, uint64_t *work);
 /* JSON without blanks, numbers by WS-6; indent > 0: pretty, that many spaces per level. */
 void ws_write(struct buf *b, const struct ws_value *v, unsigned indent);
+struct str ws_written(struct arena *a, const struct ws_value *v); /* STR_NONE: no memory */
 
 /* --- making; NULL when memory is short --- */
 struct ws_value *ws_new(struct arena *a, enum ws_kind kind);

@@ -227,7 +227,7 @@ size_t ws_world_objects(const struct ws_world *w) { return w->things_nr; }
 bool ws_world_object(const struct ws_world *w, size_t i, struct ws_seen *out) {
     const struct thing *t = &w->things[i];
     if (t->forgotten) return false;
-    *out = (struct ws_seen){t->id, t->alive, t->source};
+    *out = (struct ws_seen){t->id, t->alive, t->source, t->deleted_by};
     return true;
 }
 

@@ -110,20 +110,22 @@ struct ledger {                                     /* runs that were acknowledg
 void ledger_add(struct ledger *l, const char *id);
 struct probe {
     const struct host *host;
-    struct samples create, read;
+    struct samples create, read, end; /* end: request to create -> the run has ended */
     struct ledger acked;
-    int wait_ms;                       /* then a request counts as unanswered */
+    int wait_ms; /* then a request counts as unanswered */
+    bool ends;   /* its runs take several turns, and their end is waited for */
     size_t asked, unanswered, refused; /* refused: 429 and 503 */
     atomic_size_t rounds;
     atomic_bool stop;
     pthread_t thread;
 };
-void probe_init(struct probe *p, const struct host *h, int wait_ms);
+void probe_init(struct probe *p, const struct host *h, int wait_ms, bool ends);
 void probe_start(struct probe *p);
 void probe_stop(struct probe *p);
 void probe_once(struct probe *p); /* one create and one read, each on a fresh connection */
 void probe_fini(struct probe *p);
 bool run_id_in(struct str body, char id[ID_BYTES]);
+bool run_ended(struct str snapshot);
 
 /* --- the table --- */
 struct world;
@@ -142,7 +144,8 @@ enum {                   /* flags */
        BETA_FORGETS = 2, /* the clock jumps: what was acknowledged before may be gone */
        NEEDS_ROOT = 4,   /* a resolver of its own takes a mount namespace */
        FULL_ONLY = 8,    /* takes more than a minute at any size */
-       RUNS_ONCE = 16    /* it counts what it did: the bench does not repeat it */
+       RUNS_ONCE = 16,   /* it counts what it did: the bench does not repeat it */
+       BETA_ENDS = 32    /* the time until beta's runs have ended is judged, too */
 };
 extern const struct attack ATTACKS[];
 extern const size_t ATTACKS_NR;

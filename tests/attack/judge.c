@@ -36,7 +36,7 @@ static const double BESIDE_SLACK_MS = 0.0, BESIDE_SLACK_CI_MS = 1500.0;
 static const double USUAL_RATIO = 3.0, USUAL_SLACK_MS = 30.0;
 
 struct figures {
-    double create50, create99, read50, read99;
+    double create50, create99, read50, read99, end50, end99;
     int64_t rss;
     int fds, listeners;
 };
@@ -76,10 +76,14 @@ static void figures_of(struct figures *f, struct probe *p, const struct host *h)
     f->create99 = samples_ms(&p->create, 0.99);
     f->read50 = samples_ms(&p->read, 0.5);
     f->read99 = samples_ms(&p->read, 0.99);
+    f->end50 = samples_ms(&p->end, 0.5);
+    f->end99 = samples_ms(&p->end, 0.99);
     f->rss = host_rss(h);
     f->fds = host_fds(h);
     f->listeners = host_listeners(h);
 }
+
+static bool beta_ends(const struct world *w) { return (w->row->flags & BETA_ENDS) != 0; }
 
 /* --- before --- */
 
@@ -107,9 +111,9 @@ static void warm(struct world *w) {
 
 static void go_quiet(struct trial *t, int rounds) {
     warm(&t->w);
-    probe_init(&t->quiet, &t->w.host, BESIDE_WAIT_MS);
+    probe_init(&t->quiet, &t->w.host, BESIDE_WAIT_MS, beta_ends(&t->w));
     for (int i = 0; i < 10; i++) probe_once(&t->quiet); /* warm */
-    t->quiet.create.n = t->quiet.read.n = 0;
+    t->quiet.create.n = t->quiet.read.n = t->quiet.end.n = 0;
     for (int i = 0; i < rounds; i++) {
         probe_once(&t->quiet);
         nap_ms(PROBE_NAP_MS); /* as beside */
@@ -168,7 +172,8 @@ static void go_attack(struct trial *t, bool bench) {
     struct world *w = &t->w;
     atomic_store(&t->watching, true);
     bool watched = pthread_create(&watcher, NULL, watch_main, t) == 0;
-    probe_init(&t->beside, &w->host, bench && !w->full ? BESIDE_WAIT_MS : BESIDE_FULL_WAIT_MS);
+    probe_init(&t->beside, &w->host, bench && !w->full ? BESIDE_WAIT_MS : BESIDE_FULL_WAIT_MS,
+               beta_ends(w));
     probe_start(&t->beside);
     attack_run(t, bench);
     probe_stop(&t->beside);
@@ -187,6 +192,9 @@ static void go_attack(struct trial *t, bool bench) {
         LATE(w, "beta's create p99 %.0f ms, quiet %.0f", t->during.create99, t->before.create99);
     if (t->during.read99 > ratio * t->before.read99 + slack)
         LATE(w, "beta's read p99 %.0f ms, quiet %.0f", t->during.read99, t->before.read99);
+    if (t->during.end99 > ratio * t->before.end99 + slack)
+        LATE(w, "beta's runs end after %.0f ms (p99), quiet %.0f", t->during.end99,
+             t->before.end99);
 }
 
 /* --- afterwards --- */
@@ -197,7 +205,7 @@ static const char *not_as_before(struct trial *t) {
     struct world *w = &t->w;
     const struct figures *b = &t->before, *u = &t->usual;
     probe_fini(&t->after);
-    probe_init(&t->after, &w->host, w->slow ? BESIDE_FULL_WAIT_MS : AFTER_WAIT_MS);
+    probe_init(&t->after, &w->host, w->slow ? BESIDE_FULL_WAIT_MS : AFTER_WAIT_MS, beta_ends(w));
     for (int i = 0; i < USUAL_ROUNDS && t->after.unanswered == 0; i++) probe_once(&t->after);
     figures_of(&t->usual, &t->after, &w->host);
     if (t->after.unanswered > 0) return "does not answer";
@@ -230,14 +238,6 @@ static void go_settle(struct trial *t, int64_t wait_ms) {
               t->before.fds, t->usual.listeners, t->before.listeners);
 }
 
-static bool ended(struct str snapshot) {
-    static const char *const ends[] = {"\"completed\"", "\"failed\"", "\"cancelled\""};
-    struct str status = json_get(snapshot, "status");
-    for (size_t i = 0; i < 3; i++)
-        if (str_eqc(status, ends[i])) return true;
-    return false;
-}
-
 static void check_ledger(struct world *w, const struct ledger *l, const char *key, bool must_end) {
     size_t lost = 0, open = 0, silent = 0;
     const int64_t end = now_ms() + RUN_END_WAIT_MS;
@@ -248,12 +248,12 @@ static void check_ledger(struct world *w, const struct ledger *l, const char *ke
         struct request q = {.method = "GET", .path = path, .key = key, .wait_ms = LEDGER_WAIT_MS};
         int status = line_ask(&w->beta, &q, &body);
         silent += status == 0;
-        while (status == 200 && must_end && !ended(body) && now_ms() < end) {
+        while (status == 200 && must_end && !run_ended(body) && now_ms() < end) {
             nap_ms(10);
             status = line_ask(&w->beta, &q, &body);
         }
         lost += status != 200;
-        open += status == 200 && must_end && !ended(body);
+        open += status == 200 && must_end && !run_ended(body);
     }
     if (lost > 0) wrong(w, "%zu of %zu acknowledged runs cannot be read", lost, l->n);
     if (open > 0) wrong(w, "%zu of %zu acknowledged runs do not end", open, l->n);
@@ -293,11 +293,14 @@ static double ratio_of(double a, double b) { return b > 0 ? a / b : 0; }
 
 static void say_line(const struct trial *t, const char *verdict) {
     const struct figures *b = &t->before, *d = &t->during;
-    printf("%-8s %-18s %-8s n %-6zu  beta create p99 %.1f -> %.1f  read p99 %.1f -> %.1f ms  "
+    char ends[80] = "";
+    if (beta_ends(&t->w))
+        snprintf(ends, sizeof ends, "  end p99 %.1f -> %.1f ms", b->end99, d->end99);
+    printf("%-8s %-18s %-8s n %-6zu  beta create p99 %.1f -> %.1f  read p99 %.1f -> %.1f ms%s  "
            "alpha %zu ok %zu refused %zu silent  RSS %lld -> %lld -> %lld MB  disk +%lld MB  "
            "settle %lld stop %lld ms%s%s\n",
            verdict, t->w.row->name, t->w.row->finding, t->w.n, b->create99, d->create99, b->read99,
-           d->read99, t->w.served, t->w.refused, t->w.silent, (long long)(b->rss >> 20),
+           d->read99, ends, t->w.served, t->w.refused, t->w.silent, (long long)(b->rss >> 20),
            (long long)(t->rss_max >> 20), (long long)(t->usual.rss >> 20),
            (long long)(t->disk >> 20), (long long)t->settle_ms, (long long)t->stop_ms,
            t->w.note[0] != '\0' ? "  " : "", t->w.note);
@@ -307,11 +310,15 @@ static void say_line(const struct trial *t, const char *verdict) {
 static void say_row(const struct trial *t, const char *verdict) { /* Markdown */
     const struct figures *b = &t->before, *d = &t->during;
     printf("| %s | %s | %zu | %.1f / %.1f | %.1f / %.1f | %.1f | %.1f / %.1f | %.1f / %.1f | %.1f "
-           "| %zu / %zu / %zu | %s |\n",
+           "| %zu / %zu / %zu | %s",
            t->w.row->name, t->w.row->finding, t->w.n, b->create50, b->create99, d->create50,
            d->create99, ratio_of(d->create99, b->create99), b->read50, b->read99, d->read50,
            d->read99, ratio_of(d->read99, b->read99), t->w.served, t->w.refused, t->w.silent,
            verdict);
+    if (beta_ends(&t->w))
+        printf("; end %.1f / %.1f, beside %.1f / %.1f, ratio %.1f", b->end50, b->end99, d->end50,
+               d->end99, ratio_of(d->end99, b->end99));
+    printf(" |\n");
 }
 
 static void json_of(struct trial *t, const char *verdict, struct buf *b) {
@@ -319,10 +326,18 @@ static void json_of(struct trial *t, const char *verdict, struct buf *b) {
     const struct {
         const char *name;
         double v;
-    } F[] = {{"createP50QuietMs", t->before.create50}, {"createP99QuietMs", t->before.create99},
-             {"createP50Ms", t->during.create50},      {"createP99Ms", t->during.create99},
-             {"readP50QuietMs", t->before.read50},     {"readP99QuietMs", t->before.read99},
-             {"readP50Ms", t->during.read50},          {"readP99Ms", t->during.read99}};
+    } F[] = {{"createP50QuietMs", t->before.create50},
+             {"createP99QuietMs", t->before.create99},
+             {"createP50Ms", t->during.create50},
+             {"createP99Ms", t->during.create99},
+             {"readP50QuietMs", t->before.read50},
+             {"readP99QuietMs", t->before.read99},
+             {"readP50Ms", t->during.read50},
+             {"readP99Ms", t->during.read99},
+             {"endP50QuietMs", t->before.end50},
+             {"endP99QuietMs", t->before.end99},
+             {"endP50Ms", t->during.end50},
+             {"endP99Ms", t->during.end99}};
     jw_init(&j, b);
     jw_object(&j);
     jw_kstrz(&j, "attack", t->w.row->name);

@@ -1,4 +1,5 @@
-/* probe.c: beta creates a run and reads it, again and again, each on a fresh connection. */
+/* probe.c: beta creates a run and reads it, again and again, each on a fresh connection; where the
+ * row asks for it, until the run has ended. */
 #include "attack.h"
 
 #include <stdio.h>
@@ -46,6 +47,14 @@ bool run_id_in(struct str body, char id[ID_BYTES]) {
     return true;
 }
 
+bool run_ended(struct str snapshot) {
+    static const char *const ends[] = {"\"completed\"", "\"failed\"", "\"cancelled\""};
+    struct str status = json_get(snapshot, "status");
+    for (size_t i = 0; i < 3; i++)
+        if (str_eqc(status, ends[i])) return true;
+    return false;
+}
+
 static int timed(struct probe *p, const char *method, const char *path, struct str body,
                  struct samples *into, struct line *l, struct str *answer) {
     const uint64_t from = clock_mono_ns();
@@ -64,18 +73,33 @@ static int timed(struct probe *p, const char *method, const char *path, struct s
     return status;
 }
 
+/* A run that does not end in time has an end as late as that. */
+static void until_end(struct probe *p, struct line *l, const char *path, uint64_t from) {
+    struct request q = {.method = "GET", .path = path, .key = p->host->beta, .wait_ms = p->wait_ms};
+    const uint64_t limit = from + (uint64_t)p->wait_ms * 1000000;
+    struct str answer;
+    while (line_ask(l, &q, &answer) == 200 && !run_ended(answer) && clock_mono_ns() < limit)
+        nap_ms(1);
+    samples_add(&p->end, (clock_mono_ns() - from) / 1000);
+}
+
 void probe_once(struct probe *p) {
-    static const char body[] = "{\"workflowId\":\"attack-hello\"}";
+    static const char hello[] = "{\"workflowId\":\"attack-hello\"}";
+    static const char turns[] = "{\"workflowId\":\"attack-turns\"}";
+    const uint64_t from = clock_mono_ns();
     char id[ID_BYTES], path[128] = "/v1/runs?limit=1";
     struct str answer;
     struct line l;
     line_init(&l, p->host->port, FROM_BETA);
-    if (timed(p, "POST", "/v1/runs", str_c(body), &p->create, &l, &answer) == 201 &&
-        run_id_in(answer, id)) {
+    bool made = timed(p, "POST", "/v1/runs", str_c(p->ends ? turns : hello), &p->create, &l,
+                      &answer) == 201 &&
+                run_id_in(answer, id);
+    if (made) {
         ledger_add(&p->acked, id);
         snprintf(path, sizeof path, "/v1/runs/%s", id);
     }
     (void)timed(p, "GET", path, STR_NONE, &p->read, &l, &answer);
+    if (made && p->ends) until_end(p, &l, path, from);
     line_fini(&l);
 }
 
@@ -89,8 +113,8 @@ static void *probe_main(void *arg) {
     return NULL;
 }
 
-void probe_init(struct probe *p, const struct host *h, int wait_ms) {
-    *p = (struct probe){.host = h, .wait_ms = wait_ms};
+void probe_init(struct probe *p, const struct host *h, int wait_ms, bool ends) {
+    *p = (struct probe){.host = h, .wait_ms = wait_ms, .ends = ends};
 }
 
 void probe_start(struct probe *p) {
@@ -108,5 +132,6 @@ void probe_stop(struct probe *p) {
 void probe_fini(struct probe *p) {
     mem_free(p->create.v);
     mem_free(p->read.v);
+    mem_free(p->end.v);
     mem_free(p->acked.ids);
 }

@@ -23,6 +23,7 @@ void attack_framing(struct world *w);
 void attack_redactor(struct world *w);
 void attack_known(struct world *w);
 void attack_overlay(struct world *w);
+void attack_run_flood(struct world *w);
 void attack_tag_listing(struct world *w);
 void attack_foreign_interrupts(struct world *w);
 void attack_values_openers(struct world *w);

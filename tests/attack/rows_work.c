@@ -159,6 +159,10 @@ static void lister(struct world *w, unsigned no) {
         (void)apart(w, w->host.alpha, "GET", "/v1/runs?tag=zzz", STR_NONE, 0, NULL);
 }
 
+/* Runs of several turns, as fast as they are taken: their turns wait in the queue that beta's wait
+ * in, too. */
+void attack_run_flood(struct world *w) { make_runs(w, "attack-turns"); }
+
 void attack_tag_listing(struct world *w) {
     make_runs(w, "attack-hello");
     in_parallel(w, LISTERS, lister);

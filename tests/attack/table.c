@@ -73,6 +73,8 @@ const struct attack ATTACKS[] = {
         .resolv = SILENT_RESOLVER, .flags = NEEDS_ROOT),
     ROW("cancelled-replays", "S11", 60, 300, attack_cancelled_replays,
         "replays that are cancelled at once", NO_SETTINGS),
+    ROW("run-flood", "13.9", 4000, 60000, attack_run_flood,
+        "runs of several turns are started without a pause", NO_SETTINGS, .flags = BETA_ENDS),
     ROW("tag-listing", "S14", 2000, 60000, attack_tag_listing, "lists by a tag that no run has",
         NO_SETTINGS),
     ROW("foreign-interrupts", "S14", 1500, 40000, attack_foreign_interrupts,

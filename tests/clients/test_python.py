@@ -180,6 +180,7 @@ class Runs(Case):
                 with open(os.path.join(folder, name), encoding="utf-8") as f:
                     source += f.read()
         aliases = {"cancelRunAlias", "resolveApprovalAlias", "getPackIndex"}
+        aliases |= {"callMcp", "getResourceMetadata", "getHostResourceMetadata"}  # clients of MCP speak these
         missing = [o for o in wopr_client.wire.OPERATIONS if o not in aliases and '"%s"' % o not in source]
         self.assertEqual(missing, [], "no method calls these: write it in clients/python/wopr_client/client.py")
 

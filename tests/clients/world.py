@@ -84,9 +84,10 @@ class World:
         self._process.wait(START_S)
         self._process.stdout.close()
 
-    def make_key(self, scopes: str = "all") -> dict:
-        """Another API key; scopes: separated by commas."""
+    def make_key(self, scopes: str = "all", tenant: str = "") -> dict:
+        """Another API key; scopes: separated by commas; tenant: of another one."""
         command = [self._wopr, "keys", "create", "--db", self._db, "--test", "--no-expiry", "--scopes", scopes]
+        command += ["--tenant", tenant] if tenant else []
         made = subprocess.run(command, capture_output=True, text=True, check=True)
         return {"key": re.search(r"hk_\S+", made.stdout).group(0), "id": re.search(r"key id (\w+)", made.stderr + made.stdout).group(1)}
 

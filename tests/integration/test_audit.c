@@ -137,6 +137,57 @@ Test(audit, memory_that_an_operator_deletes_is_told /* AUD-3, MEM-3 */) {
     cr_expect_eq(verified(&out), 0, STR_FMT, STR_ARG(out));
 }
 
+/* The value is in no entry, only whose it is and its name. */
+Test(audit, credentials_that_an_operator_sets_and_deletes_are_told /* AUD-3, NODE-5 */) {
+    const char *value = fmt("%s/value", sv.dir);
+    FILE *f = fopen(value, "w");
+    cr_assert_not_null(f);
+    fputs("hk-audit-canary-0123456789\n", f);
+    fclose(f);
+    struct str out;
+    const char *const commands[] = {"set openai-main --provider openai --subject ada",
+                                    "set plain --test", "delete plain --test", "delete none"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        const char *line =
+            fmt("'%s' secrets %s --db '%s' <'%s'", WOPR_PROGRAM, commands[i], sv.db, value);
+        cr_expect_eq(system(line) == 0, i < 3, "%s", line);
+    }
+    (void)create_run(&sv, "conformance-noop", NULL);
+    struct str all = entries_until(1, "http.request", "\"method\":\"POST\"");
+    cr_expect_eq(lines_with(all, "\"type\":\"secret.set\"", ""), 2u, STR_FMT, STR_ARG(all));
+    cr_expect_eq(lines_with(all, "\"type\":\"secret.set\"", "\"subject\":\"ada\""), 1u);
+    cr_expect_eq(lines_with(all, "\"type\":\"secret.set\"", "\"provider\":\"openai\""), 1u);
+    cr_expect_eq(lines_with(all, "\"type\":\"secret.deleted\"", "\"name\":\"plain\""), 1u);
+    cr_expect_eq(lines_with(all, "\"type\":\"secret.deleted\"", ""), 1u);
+    cr_expect_not(holds(all, "audit-canary"), "a value");
+    cr_expect_eq(verified(&out), 0, STR_FMT, STR_ARG(out));
+}
+
+/* By commands on the file and by requests: the digest of what was stored, once for each change. */
+Test(audit, agents_and_workflows_that_change_are_told /* AUD-3, AGT-40 */) {
+    static const char AGENT[] = WOPR_SOURCE_DIR "/docs/examples/agents/clerk.json";
+    static const char FLOW[] = WOPR_SOURCE_DIR "/docs/examples/hello.json";
+    static const char *const COMMANDS[][4] = {{"agents", "put", AGENT, NULL},
+                                              {"agents", "put", AGENT, NULL},
+                                              {"agents", "delete", "local.desk.clerk", NULL},
+                                              {"workflow", "put", FLOW, NULL},
+                                              {"workflow", "put", FLOW, NULL},
+                                              {"workflow", "delete", "hello", NULL}};
+    struct str out, err;
+    for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++)
+        cr_assert_eq(program(&sv, COMMANDS[i], &out, &err), 0, STR_FMT STR_FMT, STR_ARG(out),
+                     STR_ARG(err));
+    struct str all = entries();
+    static const char *const TYPES[] = {"agent.stored", "agent.deleted", "workflow.stored",
+                                        "workflow.deleted"};
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
+        cr_expect_eq(lines_with(all, fmt("\"type\":\"%s\"", TYPES[i]), ""), 1u, "%s: " STR_FMT,
+                     TYPES[i], STR_ARG(all));
+    cr_expect_eq(lines_with(all, "\"type\":\"agent.stored\"", "\"sha256\":\""), 1u);
+    cr_expect_eq(lines_with(all, "\"type\":\"workflow.deleted\"", "\"hello\""), 1u);
+    cr_expect_eq(verified(&out), 0, STR_FMT, STR_ARG(out));
+}
+
 Test(audit, a_repetition_does_nothing_and_is_told_as_a_request /* AUD-3 IDEM-5 */) {
     static const char *const KEY[] = {"Idempotency-Key: once", NULL};
     static const char BODY[] = "{\"workflowId\":\"conformance-noop\"}";

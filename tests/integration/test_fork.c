@@ -96,7 +96,26 @@ static const struct {
       "{\"resumeValue\":{\"action\":\"accept\",\"voter\":\"cid\"}}", NULL}},
     {"conformance-subworkflow-child", NULL, {NULL}},
     {"conformance-subworkflow-parent", NULL, {NULL}},
+    /* FIX-31 to FIX-49, but for FIX-34 above and FIX-45, which no run is made of */
+    {"conformance-agent-identity", NULL, {NULL}},
+    {"conformance-agent-reasoning", NULL, {NULL}},
+    {"conformance-agent-low-confidence", NULL, {ACCEPT, NULL}},
+    {"conformance-agent-pack-install", NULL, {NULL}},
+    {"conformance-agent-pack-export", NULL, {NULL}},
+    {"conformance-agent-pack-provenance", NULL, {NULL}},
+    {"conformance-agent-memory-roundtrip", NULL, {NULL}},
+    {"conformance-agent-memory-cross-tenant", NULL, {NULL}},
+    {"conformance-agent-memory-redaction", NULL, {NULL}},
+    {"conformance-agent-memory-ttl", NULL, {NULL}},
+    {"conformance-conversation-lifecycle", NULL, {NULL}},
+    {"conformance-conversation-vs-clarification", NULL, {NULL}},
+    {"conformance-conversation-replay", NULL, {NULL}},
+    {"conformance-orchestrator-dispatch", NULL, {NULL}},
+    {"conformance-orchestrator-terminate", NULL, {NULL}},
+    {"conformance-orchestrator-low-confidence", NULL, {ACCEPT, NULL}},
+    {"conformance-dispatch-loop", NULL, {NULL}},
 };
+enum { CORE_FIXTURES = 19, FIXTURES_NR = sizeof FIXTURES / sizeof *FIXTURES };
 
 static const char *finished(size_t i) {
     const char *run = create_run(&sv, FIXTURES[i].workflow, FIXTURES[i].extras);
@@ -140,7 +159,13 @@ static void everywhere(size_t i) {
 }
 
 Test(fork, every_seeded_fixture_forks_at_every_sequence /* FORK-15, check 12 of 20-runtime */) {
-    for (size_t i = 0; i < sizeof FIXTURES / sizeof *FIXTURES; i++) everywhere(i);
+    for (size_t i = 0; i < CORE_FIXTURES; i++) everywhere(i);
+    clean();
+}
+
+Test(fork,
+     every_fixture_of_agents_forks_at_every_sequence /* FORK-15, AGT-27, FIX-31 to FIX-49 */) {
+    for (size_t i = CORE_FIXTURES; i < FIXTURES_NR; i++) everywhere(i);
     clean();
 }
 

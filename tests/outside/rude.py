@@ -114,7 +114,7 @@ NODES = {
     "MCP": same("mcp_unavailable"),
     "A2A": same("a2a_unavailable"),
     "MODEL": {**GONE, "bomb": "ai_response_invalid", "redirect": "ai_request_rejected"},
-    "MODEL, streamed": {**GONE, "bomb": "ai_stream_broken|ai_response_invalid", "redirect": "ai_stream_broken|ai_request_rejected"},
+    "MODEL, streamed": {**GONE, "bomb": "ai_stream_broken|ai_response_invalid", "redirect": "ai_request_rejected"},
 }
 # What an attempt is recorded with: a status, or a part of the reason.  A long answer is not read; it counts by its status.
 ATTEMPTS = {**same("partial|receiving|weird"), **{a: "timeout" for a in ("silent", "drip")}, "endless": 200, "bomb": 200, "redirect": 302}

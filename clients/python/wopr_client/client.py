@@ -14,6 +14,7 @@ from .stream import DataStream, OnReconnect, RunStream, StreamMessage, TicketSou
 from .transport import ApiKey, Transport
 from .webhooks import Webhooks
 from .worker import Tasks, Worker, WorkerTypes
+from .workspec import Workspec
 
 BEYOND_EVERY_SEQUENCE = 2**53 - 1
 BULK_AT_ONCE = 8  # requests of bulk_cancel under way at once
@@ -96,6 +97,10 @@ class Discovery:
     def __init__(self, transport: Transport):
         self._call = transport.call
 
+    def caller(self, **options: Unpack[CallOptions]) -> wire.Caller:
+        """Whose credential the client has, and what it may do."""
+        return cast(wire.Caller, self._call("getCaller", **options))
+
     def capabilities(self, **options: Unpack[CallOptions]) -> wire.Capabilities:
         """What the host can do."""
         return cast(wire.Capabilities, self._call("getCapabilities", **options))
@@ -148,6 +153,49 @@ class Workflows:
     def get_version(self, workflow_id: str, revision: int, **options: Unpack[CallOptions]) -> wire.WorkflowDefinition:
         path = {"workflowId": workflow_id, "revision": str(revision)}
         return cast(wire.WorkflowDefinition, self._call("getWorkflowVersion", path=path, **options))
+
+
+class Sessions:
+    """Sessions of agents that are led step by step over MCP: to be looked at, moved, and kept."""
+
+    def __init__(self, transport: Transport):
+        self._call = transport.call
+
+    def list(
+        self, *, limit: Optional[int] = None, below: Optional[int] = None, status: Optional[str] = None,
+        health: Optional[str] = None, workflow_id: Optional[str] = None, **options: Unpack[CallOptions],
+    ) -> wire.SessionList:
+        """One page, the last changed first."""
+        query = given(limit=limit, below=below, status=status, health=health, workflowId=workflow_id)
+        return cast(wire.SessionList, self._call("listSessions", query=query, **options))
+
+    def get(self, session_id: str, **options: Unpack[CallOptions]) -> wire.Session:
+        return cast(wire.Session, self._call("getSession", path={"sessionId": session_id}, **options))
+
+    def node(self, session_id: str, node_id: str, **options: Unpack[CallOptions]) -> wire.SessionNode:
+        path = {"sessionId": session_id, "sessionNodeId": node_id}
+        return cast(wire.SessionNode, self._call("getSessionNode", path=path, **options))
+
+    def export(
+        self, session_id: str, *, artifacts: Optional[bool] = None, salvage: Optional[bool] = None,
+        **options: Unpack[CallOptions],
+    ) -> wire.SessionBundle:
+        query = given(artifacts=artifacts, salvage=salvage)
+        return cast(wire.SessionBundle, self._call("exportSession", path={"sessionId": session_id}, query=query, **options))
+
+    def import_(
+        self, bundle: wire.SessionBundle, *, rename: Optional[bool] = None, **options: Unpack[CallOptions],
+    ) -> wire.SessionImported:
+        return cast(wire.SessionImported, self._call("importSession", body=bundle, query=given(rename=rename), **options))
+
+    def workflows(self, **options: Unpack[CallOptions]) -> wire.SessionWorkflows:
+        return cast(wire.SessionWorkflows, self._call("listSessionWorkflows", **options))
+
+    def workflow(
+        self, workflow_id: str, *, view: Optional[str] = None, hash: Optional[str] = None, **options: Unpack[CallOptions],
+    ) -> wire.SessionWorkflow:
+        path = {"sessionWorkflowId": workflow_id}
+        return cast(wire.SessionWorkflow, self._call("getSessionWorkflow", path=path, query=given(view=view, hash=hash), **options))
 
 
 class Agents:
@@ -342,6 +390,10 @@ class Runs:
         """A ticket for one stream, to hand to a browser."""
         return cast(wire.StreamTicket, self._call("mintStreamTicket", path={"runId": run_id}, repeatable=True, **options))
 
+    def definition(self, run_id: str, **options: Unpack[CallOptions]) -> wire.RunDefinition:
+        """The definition that the run goes by, whatever was put since, and how long its log is."""
+        return cast(wire.RunDefinition, self._call("getRunDefinition", path={"runId": run_id}, **options))
+
     def callbacks(self, run_id: str, *, limit: Optional[int] = None, after: Optional[int] = None) -> wire.RunCallbackList:
         """What came of the questions that the run sent to its callback URL: one page, by sequence."""
         return cast(wire.RunCallbackList, self._call("listRunCallbacks", path={"runId": run_id},
@@ -411,6 +463,7 @@ class WoprClient:
         self.discovery = Discovery(transport)
         self.workflows = Workflows(transport)
         self.agents = Agents(transport)
+        self.sessions = Sessions(transport)
         self.node_types = NodeTypes(transport)
         self.runs = Runs(transport)
         self.interrupts = Interrupts(transport)
@@ -420,6 +473,7 @@ class WoprClient:
         self.worker_types = WorkerTypes(transport)
         self.webhooks = Webhooks(transport)
         self.packs = Packs(transport)
+        self.workspec = Workspec(transport)
 
     def worker(self, *, concurrency: int = 1, lease: float = 30.0, wait: float = 5.0, name: Optional[str] = None,
                register: bool = True, give_up: float = 300.0) -> Worker:

@@ -757,6 +757,59 @@ class NodeTypeList(TypedDict):
     nextAfter: NotRequired[str]
 
 
+WorkspecDocument = Dict[str, Any]
+
+
+JsonSchema = Dict[str, Any]
+
+
+class WorkspecProblem(TypedDict):
+    type: str
+    title: str
+    severity: Literal["error", "warning", "info"]
+    detail: str
+    instance: str
+    metric_id: str
+    context: Dict[str, Any]
+    suggestions: List[str]
+
+
+class WorkspecCounts(TypedDict):
+    error: int
+    warning: int
+    info: int
+
+
+class WorkspecVerdict(TypedDict):
+    ok: bool
+    profile: Literal["host", "reference"]
+    counts: WorkspecCounts
+    problems: List[WorkspecProblem]
+
+
+class WorkspecStored(TypedDict):
+    workflowId: str
+    revision: int
+    result: Literal["created", "updated", "unchanged"]
+    documentSha256: str
+    planSha256: str
+    ok: bool
+    profile: str
+    counts: WorkspecCounts
+    problems: List[WorkspecProblem]
+
+
+class WorkspecPlan(TypedDict):
+    """Times in milliseconds from day 1, 00:00."""
+
+    anchorDate: NotRequired[str]
+    offsetMin: NotRequired[int]
+    originMs: int
+    entries: List[Dict[str, Any]]
+    documentSha256: str
+    planSha256: str
+
+
 class AgentManifestMemoryShape(TypedDict):
     scratchpad: NotRequired[bool]
     conversation: NotRequired[bool]
@@ -1055,6 +1108,23 @@ class RunCallback(TypedDict):
 class RunCallbackList(TypedDict):
     callbacks: List[RunCallback]
     nextAfter: NotRequired[int]
+
+
+class Caller(TypedDict):
+    keyId: NotRequired[str]
+    subject: NotRequired[str]
+    tenant: str
+    mode: Literal["live", "test"]
+    scopes: List[str]
+    expiresAt: NotRequired[str]
+    implementation: Dict[str, Any]
+
+
+class RunDefinition(TypedDict):
+    runId: str
+    events: int
+    logBytes: int
+    definition: Dict[str, Any]
 
 
 class WorkerTypeRequest(TypedDict):
@@ -1435,6 +1505,94 @@ class AuditAnomaly(TypedDict):
     message: NotRequired[str]
 
 
+class McpMessage(TypedDict):
+    """One message of JSON-RPC 2.0. Nothing is answered to a notification (202)."""
+
+    jsonrpc: Literal["2.0"]
+    id: NotRequired[Any]
+    method: NotRequired[str]
+    params: NotRequired[Dict[str, Any]]
+    result: NotRequired[Dict[str, Any]]
+    error: NotRequired[Dict[str, Any]]
+
+
+McpFailure = Union[ErrorEnvelope, McpMessage]
+
+
+class ProtectedResource(TypedDict):
+    resource: str
+    resource_name: NotRequired[str]
+    resource_documentation: NotRequired[str]
+    authorization_servers: NotRequired[List[str]]
+    bearer_methods_supported: List[str]
+    scopes_supported: List[str]
+
+
+class SessionRow(TypedDict):
+    sessionId: str
+    sessionTitle: str
+    workflowId: NotRequired[str]
+    workflowHash: NotRequired[str]
+    runId: NotRequired[str]
+    status: NotRequired[Literal["in_progress", "blocked", "complete", "complete_with_gaps"]]
+    health: Literal["healthy", "corrupt_tail", "corrupt_head", "unknown_version"]
+    healthReason: NotRequired[Dict[str, Any]]
+    salvage: bool
+    nodeCount: NotRequired[int]
+    edgeCount: NotRequired[int]
+    tipCount: NotRequired[int]
+    hasUnresolvedGaps: NotRequired[bool]
+    recapSnippet: str
+    gitBranch: NotRequired[str]
+    repoRoot: NotRequired[str]
+    eventCount: int
+    keep: bool
+    lastModifiedMs: int
+
+
+class SessionList(TypedDict):
+    sessions: List[SessionRow]
+    nextBelow: NotRequired[int]
+
+
+class Session(TypedDict):
+    sessionId: str
+    health: str
+    healthReason: NotRequired[Dict[str, Any]]
+    salvage: bool
+    runs: List[Dict[str, Any]]
+    shownBy: List[Dict[str, Any]]
+
+
+class SessionNode(TypedDict):
+    nodeId: str
+    nodeKind: Literal["step", "checkpoint", "blocked_attempt"]
+    recapMarkdown: str
+    preferences: Dict[str, Any]
+
+
+class SessionBundle(TypedDict):
+    bundleSchemaVersion: int
+    bundleId: str
+    exportedAt: str
+    producer: Dict[str, Any]
+    integrity: Dict[str, Any]
+    session: Dict[str, Any]
+
+
+class SessionImported(TypedDict):
+    sessionId: str
+    importedAsNew: bool
+    created: bool
+
+
+class SessionWorkflows(TypedDict):
+    workflows: List[Dict[str, Any]]
+
+
+SessionWorkflow = Dict[str, Any]
+
+
 class Operation(NamedTuple):
     method: str
     path: str
@@ -1455,6 +1613,13 @@ OPERATIONS: Dict[str, Operation] = {
     "getWorkflowVersion": Operation("GET", "/v1/host/wopr/workflows/{workflowId}/versions/{revision}", False),
     "listNodeTypes": Operation("GET", "/v1/host/wopr/nodes", False),
     "getNodeType": Operation("GET", "/v1/host/wopr/nodes/{typeId}", False),
+    "validateWorkspec": Operation("POST", "/v1/workspec/validate", False),
+    "planWorkspec": Operation("POST", "/v1/workspec/plan", False),
+    "getWorkspecSchema": Operation("GET", "/v1/workspec/schema", False),
+    "getWorkspecDocument": Operation("GET", "/v1/workspec/documents/{workflowId}", False),
+    "putWorkspecDocument": Operation("PUT", "/v1/workspec/documents/{workflowId}", False),
+    "deleteWorkspecDocument": Operation("DELETE", "/v1/workspec/documents/{workflowId}", False),
+    "getWorkspecPlan": Operation("GET", "/v1/workspec/documents/{workflowId}/plan", False),
     "listAgents": Operation("GET", "/v1/host/wopr/agents", False),
     "getAgent": Operation("GET", "/v1/host/wopr/agents/{agentId}", False),
     "putAgent": Operation("PUT", "/v1/host/wopr/agents/{agentId}", False),
@@ -1481,6 +1646,8 @@ OPERATIONS: Dict[str, Operation] = {
     "listInterrupts": Operation("GET", "/v1/host/wopr/interrupts", False),
     "mintStreamTicket": Operation("POST", "/v1/host/wopr/runs/{runId}/stream-ticket", False),
     "listRunCallbacks": Operation("GET", "/v1/host/wopr/runs/{runId}/callbacks", False),
+    "getCaller": Operation("GET", "/v1/host/wopr/caller", False),
+    "getRunDefinition": Operation("GET", "/v1/host/wopr/runs/{runId}/definition", False),
     "registerWorkerType": Operation("POST", "/v1/host/wopr/worker-types", False),
     "listWorkerTypes": Operation("GET", "/v1/host/wopr/worker-types", False),
     "removeWorkerType": Operation("POST", "/v1/host/wopr/worker-types/{typeId}:remove", False),
@@ -1512,4 +1679,14 @@ OPERATIONS: Dict[str, Operation] = {
     "yankPack": Operation("POST", "/v1/packs/{name}/-/{file}/yank", False),
     "unyankPack": Operation("DELETE", "/v1/packs/{name}/-/{file}/yank", False),
     "verifyAuditLog": Operation("GET", "/v1/audit/verify", False),
+    "callMcp": Operation("POST", "/v1/mcp", False),
+    "getResourceMetadata": Operation("GET", "/.well-known/oauth-protected-resource/v1/mcp", False),
+    "getHostResourceMetadata": Operation("GET", "/.well-known/oauth-protected-resource", False),
+    "listSessions": Operation("GET", "/v1/x-workrail/sessions", False),
+    "getSession": Operation("GET", "/v1/x-workrail/sessions/{sessionId}", False),
+    "getSessionNode": Operation("GET", "/v1/x-workrail/sessions/{sessionId}/nodes/{sessionNodeId}", False),
+    "exportSession": Operation("GET", "/v1/x-workrail/sessions/{sessionId}/bundle", False),
+    "importSession": Operation("POST", "/v1/x-workrail/bundles", False),
+    "listSessionWorkflows": Operation("GET", "/v1/x-workrail/workflows", False),
+    "getSessionWorkflow": Operation("GET", "/v1/x-workrail/workflows/{sessionWorkflowId}", False),
 }

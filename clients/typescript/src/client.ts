@@ -7,6 +7,7 @@ import type * as wire from "./wire.js";
 import { Packs } from "./packs.js";
 import { Webhooks } from "./webhooks.js";
 import { Tasks, Worker, WorkerTypes, type Handler, type NodeHandler, type WorkerOptions } from "./worker.js";
+import { Workspec } from "./workspec.js";
 
 /** Which runs `bulkCancel` is for: ids, or every unfinished run that a filter of `runs.list` matches. */
 export type BulkCancelRequest = { reason?: string } & ({ runIds: string[] } | { filter: Pick<wire.ListRunsQuery, "tag" | "workflowId" | "parentRunId" | "forkOf"> });
@@ -34,6 +35,10 @@ async function* pages<T>(first: (cursor: string | undefined) => Promise<{ items:
 class Discovery {
   constructor(private readonly transport: Transport) {}
 
+  /** Whose credential the client has, and what it may do. */
+  caller(options?: CallOptions): Promise<wire.Caller> {
+    return this.transport.call("getCaller", {}, options);
+  }
   /** What the host can do. */
   capabilities(options?: CallOptions): Promise<wire.Capabilities> {
     return this.transport.call("getCapabilities", {}, options);
@@ -87,6 +92,40 @@ class Workflows {
 
   getVersion(workflowId: string, revision: number, options?: CallOptions): Promise<wire.WorkflowDefinition> {
     return this.transport.call("getWorkflowVersion", { path: { workflowId, revision: String(revision) } }, options);
+  }
+}
+
+/** Sessions of agents that are led step by step over MCP: to be looked at, moved, and kept. */
+class Sessions {
+  constructor(private readonly transport: Transport) {}
+
+  /** One page, the last changed first. */
+  list(query: wire.ListSessionsQuery = {}, options?: CallOptions): Promise<wire.SessionList> {
+    return this.transport.call("listSessions", { query: query as Query }, options);
+  }
+
+  get(sessionId: string, options?: CallOptions): Promise<wire.Session> {
+    return this.transport.call("getSession", { path: { sessionId } }, options);
+  }
+
+  node(sessionId: string, sessionNodeId: string, options?: CallOptions): Promise<wire.SessionNode> {
+    return this.transport.call("getSessionNode", { path: { sessionId, sessionNodeId } }, options);
+  }
+
+  export(sessionId: string, query: wire.ExportSessionQuery = {}, options?: CallOptions): Promise<wire.SessionBundle> {
+    return this.transport.call("exportSession", { path: { sessionId }, query: query as Query }, options);
+  }
+
+  import(bundle: wire.SessionBundle, query: wire.ImportSessionQuery = {}, options?: CallOptions): Promise<wire.SessionImported> {
+    return this.transport.call("importSession", { body: bundle, query: query as Query }, options);
+  }
+
+  workflows(options?: CallOptions): Promise<wire.SessionWorkflows> {
+    return this.transport.call("listSessionWorkflows", {}, options);
+  }
+
+  workflow(sessionWorkflowId: string, query: wire.GetSessionWorkflowQuery = {}, options?: CallOptions): Promise<wire.SessionWorkflow> {
+    return this.transport.call("getSessionWorkflow", { path: { sessionWorkflowId }, query: query as Query }, options);
   }
 }
 
@@ -286,6 +325,10 @@ class Runs {
   streamTicket(runId: string, options?: CallOptions): Promise<wire.StreamTicket> {
     return this.transport.call("mintStreamTicket", { path: { runId }, repeatable: true }, options);
   }
+  /** The definition that the run goes by, whatever was put since, and how long its log is. */
+  definition(runId: string, options?: CallOptions): Promise<wire.RunDefinition> {
+    return this.transport.call("getRunDefinition", { path: { runId } }, options);
+  }
   /** What came of the questions that the run sent to its callback URL: one page, by sequence. */
   callbacks(runId: string, query: wire.ListRunCallbacksQuery = {}, options?: CallOptions): Promise<wire.RunCallbackList> {
     return this.transport.call("listRunCallbacks", { path: { runId }, query: query as Query }, options);
@@ -345,6 +388,7 @@ export class WoprClient {
   readonly discovery: Discovery;
   readonly workflows: Workflows;
   readonly agents: Agents;
+  readonly sessions: Sessions;
   readonly nodeTypes: NodeTypes;
   readonly runs: Runs;
   readonly interrupts: Interrupts;
@@ -354,6 +398,7 @@ export class WoprClient {
   readonly workerTypes: WorkerTypes;
   readonly webhooks: Webhooks;
   readonly packs: Packs;
+  readonly workspec: Workspec;
   private readonly transport: Transport;
 
   constructor(options: ClientOptions) {
@@ -361,6 +406,7 @@ export class WoprClient {
     this.discovery = new Discovery(transport);
     this.workflows = new Workflows(transport);
     this.agents = new Agents(transport);
+    this.sessions = new Sessions(transport);
     this.nodeTypes = new NodeTypes(transport);
     this.runs = new Runs(transport);
     this.interrupts = new Interrupts(transport);
@@ -370,6 +416,7 @@ export class WoprClient {
     this.workerTypes = new WorkerTypes(transport);
     this.webhooks = new Webhooks(transport);
     this.packs = new Packs(transport);
+    this.workspec = new Workspec(transport);
   }
 
   /** A worker that executes nodes of these types in this program; `run()` begins. */

@@ -1154,6 +1154,60 @@ export interface NodeTypeList {
   nextAfter?: string;
 }
 
+/** A WorkSpec 2.0 document. */
+export type WorkspecDocument = Record<string, unknown>;
+
+/** A JSON Schema (2020-12). */
+export type JsonSchema = Record<string, unknown>;
+
+export interface WorkspecProblem {
+  type: string;
+  title: string;
+  severity: "error" | "warning" | "info";
+  detail: string;
+  /** JSON pointer into the document. */
+  instance: string;
+  metric_id: string;
+  context: Record<string, unknown>;
+  suggestions: string[];
+}
+
+export interface WorkspecCounts {
+  error: number;
+  warning: number;
+  info: number;
+}
+
+export interface WorkspecVerdict {
+  /** No problem is an error. */
+  ok: boolean;
+  profile: "host" | "reference";
+  counts: WorkspecCounts;
+  problems: WorkspecProblem[];
+}
+
+export interface WorkspecStored {
+  workflowId: string;
+  revision: number;
+  result: "created" | "updated" | "unchanged";
+  documentSha256: string;
+  planSha256: string;
+  ok: boolean;
+  profile: string;
+  counts: WorkspecCounts;
+  problems: WorkspecProblem[];
+}
+
+/** Times in milliseconds from day 1, 00:00. */
+export interface WorkspecPlan {
+  anchorDate?: string;
+  offsetMin?: number;
+  originMs: number;
+  entries: Record<string, unknown>[];
+  documentSha256: string;
+  planSha256: string;
+}
+
 /** What an agent is. Of systemPrompt and systemPromptRef exactly one is there. */
 export interface AgentManifest {
   /**
@@ -1469,6 +1523,28 @@ export interface RunCallback {
 export interface RunCallbackList {
   callbacks: RunCallback[];
   nextAfter?: number;
+}
+
+export interface Caller {
+  keyId?: string;
+  subject?: string;
+  tenant: string;
+  /** Runs of the other mode are not seen. */
+  mode: "live" | "test";
+  scopes: string[];
+  /** Of a token of an issuer. */
+  expiresAt?: string;
+  /** The host: name, version, vendor. */
+  implementation: Record<string, unknown>;
+}
+
+export interface RunDefinition {
+  runId: string;
+  /** Events in its log now; the sequence of the next one. */
+  events: number;
+  logBytes: number;
+  /** As it was stored when the run was created, whatever was put since. */
+  definition: Record<string, unknown>;
 }
 
 export interface WorkerTypeRequest {
@@ -1896,6 +1972,101 @@ export interface AuditAnomaly {
   message?: string;
 }
 
+/** One message of JSON-RPC 2.0. Nothing is answered to a notification (202). */
+export interface McpMessage {
+  jsonrpc: "2.0";
+  /** A string or an integer; null in the answer to what could not be read. */
+  id?: unknown;
+  method?: string;
+  params?: Record<string, unknown>;
+  result?: Record<string, unknown>;
+  error?: Record<string, unknown>;
+}
+
+/** What is wrong with the message is said in JSON-RPC, what is wrong with the request in the envelope. */
+export type McpFailure = ErrorEnvelope | McpMessage;
+
+export interface ProtectedResource {
+  resource: string;
+  resource_name?: string;
+  resource_documentation?: string;
+  /** Absent: only API keys of this host are taken. */
+  authorization_servers?: string[];
+  bearer_methods_supported: string[];
+  scopes_supported: string[];
+}
+
+export interface SessionRow {
+  sessionId: string;
+  sessionTitle: string;
+  workflowId?: string;
+  workflowHash?: string;
+  /** Also the run that shows the session. */
+  runId?: string;
+  status?: "in_progress" | "blocked" | "complete" | "complete_with_gaps";
+  health: "healthy" | "corrupt_tail" | "corrupt_head" | "unknown_version";
+  healthReason?: Record<string, unknown>;
+  /** Damaged: what is shown is what was good before. */
+  salvage: boolean;
+  nodeCount?: number;
+  edgeCount?: number;
+  tipCount?: number;
+  hasUnresolvedGaps?: boolean;
+  recapSnippet: string;
+  gitBranch?: string;
+  repoRoot?: string;
+  eventCount: number;
+  keep: boolean;
+  lastModifiedMs: number;
+}
+
+export interface SessionList {
+  sessions: SessionRow[];
+  /** There may be more: pass it as below. */
+  nextBelow?: number;
+}
+
+export interface Session {
+  sessionId: string;
+  health: string;
+  healthReason?: Record<string, unknown>;
+  salvage: boolean;
+  runs: Record<string, unknown>[];
+  /** Runs of this API that show it, one for each branch. */
+  shownBy: Record<string, unknown>[];
+}
+
+export interface SessionNode {
+  nodeId: string;
+  nodeKind: "step" | "checkpoint" | "blocked_attempt";
+  recapMarkdown: string;
+  preferences: Record<string, unknown>;
+}
+
+export interface SessionBundle {
+  bundleSchemaVersion: number;
+  bundleId: string;
+  exportedAt: string;
+  producer: Record<string, unknown>;
+  integrity: Record<string, unknown>;
+  session: Record<string, unknown>;
+}
+
+export interface SessionImported {
+  sessionId: string;
+  /** Under an id of its own. */
+  importedAsNew: boolean;
+  /** false: the very session was here. */
+  created: boolean;
+}
+
+export interface SessionWorkflows {
+  workflows: Record<string, unknown>[];
+}
+
+/** The document itself: a source or a compiled form. */
+export type SessionWorkflow = Record<string, unknown>;
+
 /** Query parameters of `listWorkflows`. */
 export interface ListWorkflowsQuery {
   /** Entries per page. */
@@ -1929,6 +2100,21 @@ export interface ListNodeTypesQuery {
   limit?: number;
   /** Types of workers after this id: nextAfter of the page before. */
   after?: string;
+}
+
+/** Query parameters of `validateWorkspec`. */
+export interface ValidateWorkspecQuery {
+  /** host: as for runs of this host; reference: as the public validator. */
+  profile?: "host" | "reference";
+}
+
+/** Query parameters of `putWorkspecDocument`. */
+export interface PutWorkspecDocumentQuery {
+  /**
+   * Store it only if this is the revision that is stored now, 0: only if none is; else 409 with details.revision.
+   * The text that is stored already is no conflict.
+   */
+  ifRevision?: number;
 }
 
 /** Query parameters of `listAgents`. */
@@ -2088,6 +2274,38 @@ export interface VerifyAuditLogQuery {
   toSeq?: number;
 }
 
+/** Query parameters of `listSessions`. */
+export interface ListSessionsQuery {
+  /** Sessions at most. */
+  limit?: number;
+  /** Sessions after this place: nextBelow of the page before. */
+  below?: number;
+  status?: "in_progress" | "blocked" | "complete" | "complete_with_gaps";
+  health?: "healthy" | "corrupt_tail" | "corrupt_head" | "unknown_version";
+  workflowId?: string;
+}
+
+/** Query parameters of `exportSession`. */
+export interface ExportSessionQuery {
+  /** With the bytes of its artifacts. */
+  artifacts?: boolean;
+  /** Of a damaged session what is good before the damage. */
+  salvage?: boolean;
+}
+
+/** Query parameters of `importSession`. */
+export interface ImportSessionQuery {
+  /** When another session here has the id: import under a new one. */
+  rename?: boolean;
+}
+
+/** Query parameters of `getSessionWorkflow`. */
+export interface GetSessionWorkflowQuery {
+  view?: "source" | "compiled" | "pinned";
+  /** With view=pinned: workflowHash of a session. */
+  hash?: string;
+}
+
 /** What the host mounts: `{name}` in a path is a parameter. */
 export const operations = {
   getIndex: { method: "GET", path: "/", idempotent: false },
@@ -2102,6 +2320,13 @@ export const operations = {
   getWorkflowVersion: { method: "GET", path: "/v1/host/wopr/workflows/{workflowId}/versions/{revision}", idempotent: false },
   listNodeTypes: { method: "GET", path: "/v1/host/wopr/nodes", idempotent: false },
   getNodeType: { method: "GET", path: "/v1/host/wopr/nodes/{typeId}", idempotent: false },
+  validateWorkspec: { method: "POST", path: "/v1/workspec/validate", idempotent: false },
+  planWorkspec: { method: "POST", path: "/v1/workspec/plan", idempotent: false },
+  getWorkspecSchema: { method: "GET", path: "/v1/workspec/schema", idempotent: false },
+  getWorkspecDocument: { method: "GET", path: "/v1/workspec/documents/{workflowId}", idempotent: false },
+  putWorkspecDocument: { method: "PUT", path: "/v1/workspec/documents/{workflowId}", idempotent: false },
+  deleteWorkspecDocument: { method: "DELETE", path: "/v1/workspec/documents/{workflowId}", idempotent: false },
+  getWorkspecPlan: { method: "GET", path: "/v1/workspec/documents/{workflowId}/plan", idempotent: false },
   listAgents: { method: "GET", path: "/v1/host/wopr/agents", idempotent: false },
   getAgent: { method: "GET", path: "/v1/host/wopr/agents/{agentId}", idempotent: false },
   putAgent: { method: "PUT", path: "/v1/host/wopr/agents/{agentId}", idempotent: false },
@@ -2128,6 +2353,8 @@ export const operations = {
   listInterrupts: { method: "GET", path: "/v1/host/wopr/interrupts", idempotent: false },
   mintStreamTicket: { method: "POST", path: "/v1/host/wopr/runs/{runId}/stream-ticket", idempotent: false },
   listRunCallbacks: { method: "GET", path: "/v1/host/wopr/runs/{runId}/callbacks", idempotent: false },
+  getCaller: { method: "GET", path: "/v1/host/wopr/caller", idempotent: false },
+  getRunDefinition: { method: "GET", path: "/v1/host/wopr/runs/{runId}/definition", idempotent: false },
   registerWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types", idempotent: false },
   listWorkerTypes: { method: "GET", path: "/v1/host/wopr/worker-types", idempotent: false },
   removeWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types/{typeId}:remove", idempotent: false },
@@ -2159,6 +2386,16 @@ export const operations = {
   yankPack: { method: "POST", path: "/v1/packs/{name}/-/{file}/yank", idempotent: false },
   unyankPack: { method: "DELETE", path: "/v1/packs/{name}/-/{file}/yank", idempotent: false },
   verifyAuditLog: { method: "GET", path: "/v1/audit/verify", idempotent: false },
+  callMcp: { method: "POST", path: "/v1/mcp", idempotent: false },
+  getResourceMetadata: { method: "GET", path: "/.well-known/oauth-protected-resource/v1/mcp", idempotent: false },
+  getHostResourceMetadata: { method: "GET", path: "/.well-known/oauth-protected-resource", idempotent: false },
+  listSessions: { method: "GET", path: "/v1/x-workrail/sessions", idempotent: false },
+  getSession: { method: "GET", path: "/v1/x-workrail/sessions/{sessionId}", idempotent: false },
+  getSessionNode: { method: "GET", path: "/v1/x-workrail/sessions/{sessionId}/nodes/{sessionNodeId}", idempotent: false },
+  exportSession: { method: "GET", path: "/v1/x-workrail/sessions/{sessionId}/bundle", idempotent: false },
+  importSession: { method: "POST", path: "/v1/x-workrail/bundles", idempotent: false },
+  listSessionWorkflows: { method: "GET", path: "/v1/x-workrail/workflows", idempotent: false },
+  getSessionWorkflow: { method: "GET", path: "/v1/x-workrail/workflows/{sessionWorkflowId}", idempotent: false },
 } as const;
 
 export type OperationId = keyof typeof operations;

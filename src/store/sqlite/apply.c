@@ -34,18 +34,20 @@ static bool plan_ends_run(const struct plan *p) {
     return p->has_update && (int)p->update.status >= STORE_FINAL_STATUS;
 }
 
-static int fork_sane(const struct plan *p) {
-    bool ok = p->events_nr == 0 && p->has_update && p->base_seq == p->create->fork->link.from_seq &&
-              !plan_ends_run(p);
-    return ok ? 0 : WOPR_E_INTERNAL;
+static bool fork_sane(const struct plan *p) {
+    return p->has_update && p->base_seq == p->create->fork->link.from_seq;
 }
 
 /* A plan that breaks the log's rules is our mistake; it is refused before anything is written. */
 static int plan_sane(const struct plan *p) {
     if (p->what == PLAN_SIDE)
-        return p->events_nr == 0 && (p->has_idem || p->audits_nr > 0) ? 0 : WOPR_E_INTERNAL;
-    if (p->what == PLAN_CREATE && p->create && p->create->fork) return fork_sane(p);
-    if (p->what == PLAN_CREATE && (!p->create || p->base_seq != 0)) return WOPR_E_INTERNAL;
+        return p->events_nr == 0 && (p->has_idem || p->audits_nr > 0 || p->session)
+                   ? 0
+                   : WOPR_E_INTERNAL;
+    bool forks = p->what == PLAN_CREATE && p->create && p->create->fork;
+    if (forks && !fork_sane(p)) return WOPR_E_INTERNAL;
+    if (p->what == PLAN_CREATE && !forks && (!p->create || p->base_seq != 0))
+        return WOPR_E_INTERNAL;
     bool ends = false; /* EVT-7: only the last event is terminal, with a final status */
     for (size_t i = 0; i < p->events_nr; i++) {
         const struct event *e = &p->events[i];
@@ -181,7 +183,7 @@ static int run_insert(struct batch *b, struct plan *p, int *refusal) {
     bind_int_opt(&q, holder_no, 0);
     bind_int(&q, p->epoch);
     bind_int(&q, p->base_seq + (int64_t)p->events_nr);
-    bind_int(&q, n->fork ? n->fork->bytes : plan_log_bytes(p));
+    bind_int(&q, (n->fork ? n->fork->bytes : 0) + plan_log_bytes(p));
     bind_update(&q, p);
     int src = q.rc == SQLITE_OK ? sqlite3_step(q.st) : q.rc;
     query_end(&q);
@@ -238,12 +240,15 @@ static int tags_put(struct batch *b, const struct plan *p) {
 /* FORK-9: the fork refers to inherited events, and its tenant pays for the copied rows. */
 static int fork_create(struct batch *b, struct plan *p, int *refusal) {
     const struct plan_fork *f = p->create->fork;
-    int rc = fork_admit(b->c, p, refusal, b->err);
-    if (rc == 0 && *refusal == 0) rc = usage_room(&b->usages, b->c, p, f->bytes, refusal, b->err);
+    int rc = fork_source(b->c, p, b->err);
+    if (rc == 0) rc = fork_admit(b->c, p, refusal, b->err);
+    const int64_t bytes = f->bytes + plan_log_bytes(p); /* its own events, if the plan has any */
+    if (rc == 0 && *refusal == 0) rc = usage_room(&b->usages, b->c, p, bytes, refusal, b->err);
     if (rc == 0 && *refusal == 0) rc = run_insert(b, p, refusal);
     if (rc != 0 || *refusal != 0) return rc;
     rc = origin_insert(b, p);
-    if (rc == 0) rc = usage_add(&b->usages, p->create->meta.tenant, 1, 1, f->bytes, b->err);
+    if (rc == 0)
+        rc = usage_add(&b->usages, p->create->meta.tenant, 1, !plan_ends_run(p), bytes, b->err);
     if (rc == 0) rc = fork_fill(b->c, p, b->err);
     return rc == 0 ? tags_put(b, p) : rc;
 }
@@ -323,6 +328,8 @@ static int plan_write(struct batch *b, struct plan *p, int *refusal) {
         if (rc == 1 || *refusal != 0) return 0;
         if (rc < 0) return rc;
     }
+    rc = session_guard(b->c, p, refusal, b->err); /* the one other look that may refuse */
+    if (rc != 0 || *refusal != 0) return rc;
     if (p->what == PLAN_CREATE && p->create->fork) {
         rc = fork_create(b, p, refusal);
     } else if (p->what == PLAN_CREATE) {
@@ -375,7 +382,7 @@ static int peers_notify(struct batch *b, struct plan **plans, size_t n, const in
 
 /* One transaction over n plans.  A failure leaves nothing behind (SYNC_FAILED: the outcome is
  * unknown). */
-static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs,
+static int batch_commit(struct store *s, struct plan **plans, size_t n, bool whole, int *rcs,
                         struct wopr_error *err) {
     struct batch b = {.s = s, .c = s->writer, .now_ms = clock_wall_ms(), .err = err};
     struct wal_head before;
@@ -384,7 +391,12 @@ static int batch_commit(struct store *s, struct plan **plans, size_t n, int *rcs
     if (rc == 0) {
         memo_plans_begin(b.c, &before);
         rc = hooks_any(b.c, &b.hooks, err);
-        for (size_t i = 0; rc == 0 && i < n; i++) rc = plan_write(&b, plans[i], &rcs[i]);
+        for (size_t i = 0; rc == 0 && i < n; i++) {
+            rc = plan_write(&b, plans[i], &rcs[i]);
+            if (rc == 0 && whole && rcs[i] != 0)
+                rc = wopr_error_set(err, rcs[i], "plan %zu is refused: %s", i,
+                                    wopr_err_text(rcs[i]));
+        }
         if (rc == 0) rc = counters_add(&b);
         if (rc == 0) rc = usages_write(&b.usages, b.c, err);
         if (rc == 0) rc = peers_notify(&b, plans, n, rcs);
@@ -411,12 +423,23 @@ static int batch_singly(struct store *s, struct plan **plans, size_t n, int *rcs
             plans[i]->idem_hit = false;
             continue;
         }
-        int rc = batch_commit(s, &plans[i], 1, &rcs[i], err);
+        int rc = batch_commit(s, &plans[i], 1, false, &rcs[i], err);
         if (rc != WOPR_E_SYNC_FAILED && rc != WOPR_E_BUSY) continue;
         for (size_t j = i + 1; j < n; j++) rcs[j] = plans[j]->failed ? plans[j]->failed : rc;
         break; /* the others would fail alike */
     }
     return 0;
+}
+
+int store_apply_whole(struct store *s, struct plan **plans, size_t n, struct wopr_error *err) {
+    int *rcs = mem_array(n, sizeof *rcs);
+    if (!rcs) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a batch");
+    pthread_mutex_lock(&s->write_lock);
+    int rc = s->writer ? batch_commit(s, plans, n, true, rcs, err)
+                       : wopr_error_set(err, WOPR_E_CONFIG, "the database was opened read-only");
+    pthread_mutex_unlock(&s->write_lock);
+    mem_free(rcs);
+    return rc;
 }
 
 int store_apply(struct store *s, struct plan **plans, size_t n, int *rcs, struct wopr_error *err) {
@@ -425,7 +448,7 @@ int store_apply(struct store *s, struct plan **plans, size_t n, int *rcs, struct
         return wopr_error_set(err, WOPR_E_CONFIG, "database %s was opened read-only", s->path);
     }
     pthread_mutex_lock(&s->write_lock);
-    int rc = batch_commit(s, plans, n, rcs, err);
+    int rc = batch_commit(s, plans, n, false, rcs, err);
     if (rc != 0 && rc != WOPR_E_SYNC_FAILED && rc != WOPR_E_BUSY && n > 1)
         rc = batch_singly(s, plans, n, rcs, err);
     pthread_mutex_unlock(&s->write_lock);

@@ -3,6 +3,8 @@
  * applies to the next request.
  */
 #include "store/credentials.h"
+
+#include "base/clock.h"
 #include "store/sqlite/sql.h"
 
 static int row_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
@@ -30,6 +32,18 @@ static void id_bind(struct query *q, const struct credential_id *id) {
     bind_text(q, id->issuer);
     bind_text(q, id->subject);
     bind_text(q, id->name);
+}
+
+/* AUD-3: whose, and under which name; never the value. */
+static int change_tell(struct conn *c, const char *type, const struct credential_id *id,
+                       struct str provider, struct wopr_error *err) {
+    const struct plan_audit row = {
+        .at_ms = clock_wall_ms(), .type = str_c(type), .tenant = id->tenant};
+    const struct audit_detail said[] = {{"name", id->name},
+                                        {"provider", provider},
+                                        {"issuer", id->issuer},
+                                        {"subject", id->subject}};
+    return audit_tell(c, &row, said, 4, id->test_mode, err);
 }
 
 /* Nothing was written: for which of the reasons? */
@@ -62,6 +76,7 @@ int store_credential_put(struct store *s, const struct credential *c, struct wop
     bind_int(&q, CREDENTIALS_MAX);
     rc = query_run(&q, err);
     if (rc == 0 && sqlite3_changes64(s->writer->db) == 0) rc = put_refused(s, c, err);
+    if (rc == 0) rc = change_tell(s->writer, "secret.set", &c->id, c->provider, err);
     return write_end(s, rc, err);
 }
 
@@ -91,6 +106,7 @@ int store_credential_delete(struct store *s, const struct credential_id *id,
     rc = query_run(&q, err);
     if (rc == 0 && sqlite3_changes64(s->writer->db) == 0)
         rc = wopr_error_set(err, WOPR_E_NOT_FOUND, "no such credential");
+    if (rc == 0) rc = change_tell(s->writer, "secret.deleted", id, STR_NONE, err);
     return write_end(s, rc, err);
 }
 

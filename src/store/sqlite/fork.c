@@ -16,6 +16,18 @@ static int64_t state_bytes(const struct plan *p) {
     return n;
 }
 
+int fork_source(struct conn *c, const struct plan *p, struct wopr_error *err) {
+    struct run_fork *l = &p->create->fork->link;
+    struct query q;
+    if (l->source_run_no > 0) return 0;
+    query_begin(&q, c, SQL_FORK_SOURCE_NO);
+    bind_text(&q, l->source_run_id);
+    int rc = query_step(&q, err);
+    if (rc == 1) l->source_run_no = col_int(&q, 0);
+    query_end(&q);
+    return rc < 0 ? rc : 0;
+}
+
 int fork_admit(struct conn *c, const struct plan *p, int *refusal, struct wopr_error *err) {
     struct plan_fork *f = p->create->fork;
     struct query q;

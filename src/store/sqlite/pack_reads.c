@@ -265,3 +265,14 @@ int store_pack_installs(struct store *s, struct str tenant, bool all, struct are
     bind_int(&q, STORE_LIST_MAX);
     return list_read(&q, a, install_read, out, err);
 }
+
+int store_pack_installs_of(struct store *s, struct str tenant, struct str name, struct arena *a,
+                           struct pack_installs *out, struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_PACK_INSTALLS_OF, err);
+    if (rc != 0) return rc;
+    bind_text(&q, tenant);
+    bind_text(&q, name);
+    bind_int(&q, STORE_LIST_MAX);
+    return list_read(&q, a, install_read, out, err);
+}

@@ -217,9 +217,23 @@ PLAN_ROWS(ROW_PUT, PLAN_NO_STEP)
  * was written. */
 MUST_CHECK int task_guard(struct conn *c, const struct plan *p, int *refusal,
                           struct wopr_error *err);
+/* --- session_append.c --- */
+/* Is the session still where the plan expects it?  A read: else *refusal is STALE, EXISTS,
+ * NOT_FOUND or CORRUPT, and nothing was written. */
+MUST_CHECK int session_guard(struct conn *c, const struct plan *p, int *refusal,
+                             struct wopr_error *err);
+MUST_CHECK int session_put(const struct row_writer *w, const struct plan *p);
 /* --- audit.c --- */
 /* Inside a write transaction: an entry about what it does, when the file is audited. */
 MUST_CHECK int audit_effect(struct conn *c, const struct plan_audit *row, struct wopr_error *err);
+/* The same with details made of texts that are not empty, and testMode. */
+struct audit_detail {
+    const char *key;
+    struct str text;
+};
+MUST_CHECK int audit_tell(struct conn *c, const struct plan_audit *row,
+                          const struct audit_detail *details, size_t n, bool test_mode,
+                          struct wopr_error *err);
 /* The same for a key that was created or revoked.  details: as in struct plan_audit. */
 MUST_CHECK int audit_key_changed(struct conn *c, const char *type, struct str tenant,
                                  struct str key_id, struct str details, struct wopr_error *err);
@@ -265,6 +279,8 @@ MUST_CHECK int prefix_put(struct conn *c, int64_t run_no, const struct plan_fork
                           struct wopr_error *err);
 
 /* --- fork.c: the parts of a plan that creates a fork, inside the batch's transaction --- */
+/* A source made by an earlier plan of the same batch is named by its id alone. */
+MUST_CHECK int fork_source(struct conn *c, const struct plan *p, struct wopr_error *err);
 /* Is the source there? A refusal (EXPIRED) goes to *refusal; nothing is written then.  Counts the
  * bytes of the copies, for which the fork's tenant pays. */
 MUST_CHECK int fork_admit(struct conn *c, const struct plan *p, int *refusal,

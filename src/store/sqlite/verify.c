@@ -186,7 +186,7 @@ static int walk_facts(const struct walk *w) {
                  {SQL_VERIFY_HOOKS, "webhooks"},    {SQL_VERIFY_CREDENTIALS, "credentials"},
                  {SQL_VERIFY_MEMORY, "memory"},     {SQL_VERIFY_MEMORY_USAGE, "memory"},
                  {SQL_VERIFY_AGENT_SETS, "agents"}, {SQL_VERIFY_AGENT_USAGE, "agents"},
-                 {SQL_VERIFY_PACKS, "packs"}};
+                 {SQL_VERIFY_PACKS, "packs"},       {SQL_VERIFY_SESSIONS, "sessions"}};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof FACTS / sizeof *FACTS; i++) {
         struct query q;

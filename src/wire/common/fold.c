@@ -4,8 +4,10 @@
 #include "wire/common/fold.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "rail/shown.h"
 #include "store/events.h"
 #include "store/workflows.h"
+#include "workspec/language.h"
 
 enum {
     WIRE_HERE_BYTES_MAX = 32 * 1024,      /* of event and state, on a connection's thread */
@@ -31,6 +33,8 @@ int wire_workflow_of(struct wire *w, const struct run_origin *o, bool here, stru
     const struct run_meta *m = &o->meta;
     struct workflow *wf = NULL;
     struct str text;
+    if (run_is_led(m))
+        return here ? WOPR_E_TOO_BIG : rail_shown_definition(w->store, o, scratch, out, err);
     int rc = (here ? engine_workflow_here : engine_workflow)(w->engine, m->tenant, m->test_mode,
                                                              m->workflow_id, &wf, NULL);
     if (rc == 0) {
@@ -40,7 +44,10 @@ int wire_workflow_of(struct wire *w, const struct run_origin *o, bool here, stru
         }
         workflow_unref(wf);
     }
-    const struct wf_env env = {.accepted = true}; /* checked when it was stored */
+    const struct wf_env env = {/* checked when it was stored */
+                               .accepted = true,
+                               .dialects = &WS_DIALECT,
+                               .dialects_nr = 1};
     if (here) return WOPR_E_TOO_BIG;
     rc = store_workflow_by_hash(w->store, &o->workflow_hash, scratch, &text, err);
     if (rc == WOPR_E_NOT_FOUND)
@@ -169,12 +176,33 @@ static int baseline_add(struct wire_fold *f, struct buf *out) {
     return due ? frame_add(f, out) : 0;
 }
 
+/* A run that is led gets a node that its definition, made of its log so far, does not have: the
+ * state is folded again with it. */
+static int node_grow(struct wire_fold *f, const struct event *e, bool here) {
+    const struct rail_shown_at at = {
+        .run_no = f->origin.head.run_no, .until = e->seq, .more = &e->node_id, .more_nr = 1};
+    struct rail_shown shown;
+    struct wopr_error err;
+    if (e->kind != EV_NODE_STARTED || !run_is_led(&f->origin.meta)) return 0;
+    if (workflow_node_index(f->wf, e->node_id) >= 0) return 0;
+    if (here) return HTTP_FOLD_AGAIN;
+    int rc = rail_shown_load(f->wire->store, &at, f->scratch, &shown, &err);
+    if (rc != 0) return rc;
+    run_state_free(f->state);
+    workflow_unref(f->wf);
+    f->state = shown.state;
+    f->wf = shown.wf;
+    arena_reset(f->scratch);
+    return 0;
+}
+
 /* 0, HTTP_FOLD_AGAIN, or a code. */
 static int event_apply(struct wire_fold *f, const struct event *e, bool here, struct buf *out) {
     struct wopr_error err;
     int rc = event_settle(f);
     if (rc != 0 || e->seq < f->state->next_seq) return rc;  /* begun before */
     if (e->seq > f->quiet_until) rc = baseline_add(f, out); /* the cursor is behind us */
+    if (rc == 0) rc = node_grow(f, e, here);
     if (rc == 0) rc = run_state_begin(f->state, e, &err);
     if (rc == 0 && here && event_is_long(f, NULL)) return HTTP_FOLD_AGAIN;
     return rc == 0 ? event_settle(f) : rc;

@@ -12,6 +12,7 @@
 #include "store/events.h"
 #include "store/workflows.h"
 #include "wire/common/view.h"
+#include "domain/program.h"
 #include "wire/v1/wire_int.h"
 
 #define BUNDLE_VERSION   "1.0"
@@ -68,11 +69,15 @@ static struct str text_at(struct str object, const char *const *path, struct are
 static int mode_read(struct bundle *b, struct wopr_error *err) {
     static const char *const PATH[] = {"metadata", "complianceConfig", "maskingMode", NULL};
     struct str text;
+    if (run_is_led(&b->origin.meta)) { /* no definition of it masks anything */
+        b->mode = STR("mask");
+        return 0;
+    }
     int rc = store_workflow_by_hash(b->of->store, &b->origin.workflow_hash, b->arena, &text, err);
     if (rc == WOPR_E_NOT_FOUND)
         return wopr_error_set(err, WOPR_E_CORRUPT, "the workflow of a run is missing");
     if (rc != 0) return rc;
-    b->mode = text_at(text, PATH, b->arena);
+    if (!dialect_named(text, NULL, NULL, NULL)) b->mode = text_at(text, PATH, b->arena);
     if (b->mode.n == 0) b->mode = STR("mask"); /* OBS-73 */
     return 0;
 }

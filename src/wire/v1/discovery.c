@@ -4,6 +4,8 @@
  * together with its feature.
  */
 #include "domain/agent_manifest.h"
+#include "http/assets.h"
+#include "mcp/era.h"
 #include "packs/judge.h"
 #include "store/agents.h"
 #include "wire/v1/wire_int.h"
@@ -372,6 +374,24 @@ static bool has_auth(const struct v1_config *c) {
     return c->audit != NULL || c->issuers != NULL || c->client_certificates;
 }
 
+static void put_workspec(struct jw *w) {
+    static const char *const VERSIONS[] = {"2.0", NULL},
+                             *const PROFILES[] = {"host", "reference", NULL},
+                             *const CLOCKS[] = {"virtual", "real", NULL},
+                             *const PEOPLE[] = {"auto", "approval", NULL};
+    jw_object(w);
+    jw_key(w, "versions");
+    string_list(w, VERSIONS);
+    jw_key(w, "profiles");
+    string_list(w, PROFILES);
+    jw_key(w, "clocks");
+    string_list(w, CLOCKS);
+    jw_key(w, "humanTasks");
+    string_list(w, PEOPLE);
+    jw_kstrz(w, "path", "/v1/workspec");
+    jw_end_object(w);
+}
+
 static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_object(w);
     jw_key(w, "interrupts");
@@ -391,6 +411,8 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_kstrz(w, "signingMethod", "manual");
     jw_kint(w, "tarballBytesMax", (int64_t)PACK_TARBALL_BYTES_MAX);
     jw_end_object(w);
+    jw_key(w, "workspec"); /* docs/workspec.md, WS-93 */
+    put_workspec(w);
     jw_key(w, "agentManifests"); /* docs/agents.md */
     jw_object(w);
     jw_kbool(w, "supported", true);
@@ -398,6 +420,15 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_kint(w, "maxAgents", AGENTS_MAX);
     jw_kint(w, "maxDefinitionBytes", AGENT_DEFINITION_MAX);
     jw_end_object(w);
+    if (c->mcp) { /* docs/mcp-server.md */
+        jw_key(w, "mcpServer");
+        jw_object(w);
+        jw_kstrz(w, "path", "/v1/mcp");
+        jw_kstrz(w, "transport", "streamable-http");
+        jw_key(w, "protocolVersions");
+        string_list(w, MCP_VERSIONS);
+        jw_end_object(w);
+    }
     jw_key(w, "limits");
     jw_object(w);
     jw_kint(w, "maxRunDurationSec", c->max_run_duration_sec);
@@ -583,9 +614,15 @@ int v1_get_capabilities(struct http_call *c) {
     return wire_reply_document(c, v->discovery, v->discovery_etag, V1_DISCOVERY_CACHE);
 }
 
-/* The bare address says where to begin. */
+/* The bare address says where to begin; a person's browser is sent to the dashboard. */
 int v1_get_index(struct http_call *c) {
     c->cache_control = V1_DISCOVERY_CACHE;
+    http_reply_header(c, "Vary", STR("Accept"));
+    if (v1_of(c)->cfg.ui && http_assets_wanted(http_header(c, "Accept"))) {
+        http_reply_header(c, "Location", STR(HTTP_ASSETS_PREFIX "/"));
+        http_reply(c, 302, STR(""));
+        return HTTP_DONE;
+    }
     http_reply(c, 200,
                STR("{\"name\":\"wopr\",\"discovery\":\"/.well-known/openwop\","
                    "\"openapi\":\"/v1/openapi.json\","

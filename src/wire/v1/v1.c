@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "packs/registry.h"
 #include "wire/common/interrupt_token.h"
+#include "wire/v1/mcp.h"
 #include "wire/v1/wire_int.h"
 
 enum {
@@ -19,6 +20,7 @@ static const char CORS_EXPOSE[] =
     "traceparent, WWW-Authenticate, X-Request-Id, Allow";
 static const char CORS_ALLOW[] =
     "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, OpenWOP-Version, X-Dedup, "
+    "MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, "
     "X-Force-Engine-Version, X-Pack-Sha256, X-Pack-Signing-Method, X-Pack-Signature, "
     "X-Pack-Public-Key, "
     "traceparent, tracestate, If-None-Match";
@@ -52,6 +54,25 @@ static int table_build(struct v1 *v, struct wopr_error *err) {
     return 0;
 }
 
+struct mcp_server *v1_mcp(struct v1 *v) {
+    return v->mcp;
+}
+
+int v1_mcp_offer(struct mcp_server *s, struct wopr_error *err) {
+    return mcp_server_add(s, &V1_MCP_RUNS, err);
+}
+
+static int mcp_build(struct v1 *v, struct wopr_error *err) {
+    if (!v->cfg.mcp) return 0;
+    const char *version = arena_cstr(v->arena, str_c(v->cfg.version ? v->cfg.version : "0"));
+    if (!version) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the tools of MCP");
+    const struct mcp_about about = {.name = "wopr", .title = "WOPR", .version = version};
+    int rc = mcp_server_new(&about, &v->mcp, err);
+    if (rc == 0) rc = v1_mcp_offer(v->mcp, err);
+    if (rc == 0 && v->cfg.conformance) rc = mcp_server_add(v->mcp, &V1_MCP_FIXTURES, err);
+    return rc;
+}
+
 int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *journal,
            struct v1 **out, struct wopr_error *err) {
     struct arena *arena = arena_new(DOCUMENTS_MAX);
@@ -80,6 +101,8 @@ int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *j
     if (rc != 0) goto fail;
     rc = v1_openapi_build(v, err);
     if (rc != 0) goto fail;
+    rc = mcp_build(v, err);
+    if (rc != 0) goto fail;
     /* The documents hold copies by now; the caller may free these texts. */
     v->implementation = arena_str(arena, json_get(v->discovery, "implementation"));
     v->cfg.version = v->cfg.vendor = NULL;
@@ -87,13 +110,14 @@ int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *j
     *out = v;
     return 0;
 fail:
-    if (v) registry_free(v->registry);
+    if (v) registry_free(v->registry), mcp_server_free(v->mcp);
     arena_free(arena);
     return rc;
 }
 
 void v1_free(struct v1 *v) {
     if (!v) return;
+    mcp_server_free(v->mcp);
     registry_free(v->registry);
     arena_free(v->arena);
 }

@@ -12,6 +12,7 @@
 #include "http/http.h"
 #include "store/runs.h"
 
+struct rail;
 struct v1_config {
     const char *version, *vendor; /* implementation {name "wopr", version, vendor} */
     struct run_limits limits;
@@ -40,12 +41,16 @@ struct v1_config {
     const struct http_issuers *issuers; /* NULL = tokens of others are not taken */
     bool traces;                        /* spans of runs are exported */
     bool conversations;                 /* CONV-1 */
+    bool ui;                            /* browsers that ask for / are sent to the dashboard */
     struct sandbox_limits wasm;         /* of modules of packs; workers 0: none is executed */
     bool memory;                        /* a node type here uses long-term memory */
     int64_t memory_entry_max;           /* bytes of the content of an entry */
     int64_t debug_bundle_max;           /* bytes of one; 0 = none are given */
     const char *const *model_classes;   /* of AgentRef, that providers here were named for (AGT-13),
                                          * NULL-terminated; NULL: none are advertised */
+    bool mcp;                           /* POST /v1/mcp answers */
+    struct rail *rail;                  /* sessions of agents that are led */
+    const char *rail_version;           /* of this program, as bundles name it; lives as long */
     const char *const
         *fixtures; /* advertised fixture ids: seeded and executable here (CAP-23, FIX-3) */
 };
@@ -57,6 +62,13 @@ void v1_free(struct v1 *v);
 /* For http_server_new: the operation table and the spelling of major 1; lives as long as v.  Mount
  * it first: it also answers "/", "/.well-known/openwop" and paths under no prefix. */
 const struct http_mount *v1_mount(const struct v1 *v);
+
+/* Where other layers add what they offer over MCP, before the server starts (mcp/server.h); NULL:
+ * cfg.mcp is false. */
+struct mcp_server;
+struct mcp_server *v1_mcp(struct v1 *v);
+/* What this layer offers, into any server: to be described. */
+MUST_CHECK int v1_mcp_offer(struct mcp_server *s, struct wopr_error *err);
 
 /* The visible part of an open question for the callback URL of its run (RUN-1), a JSON object in a.
  * answers: whoever named that URL may have a token, where one is due (INT-13, RUN-12).  base: of

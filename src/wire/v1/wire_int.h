@@ -37,6 +37,7 @@ struct v1 {
     struct journal *journal;
     struct registry *registry; /* of packs; owned */
     struct http_mount wire;
+    struct mcp_server *mcp; /* owned; NULL: off */
     struct str discovery, discovery_etag, capabilities_etag; /* etags with their quotes */
     struct str openapi, openapi_etag;
     struct str implementation; /* raw member of the discovery document */

@@ -134,6 +134,7 @@ int v1_definition_check(struct http_call *c, struct str text, struct v1_findings
     struct str id = json_get(text, "id");
     env.knows_type = type_there;
     env.ctx = &k;
+    env.dialects_nr = 0; /* a caller puts workflows here */
     if (id.n < ID_MEMBER_MAX) k.own_id = json_string(id, c->arena);
     v1_findings_begin(out);
     int rc = workflow_check(text, &env, &types, v1_finding_add, out, &out->sum, err);

@@ -4,6 +4,7 @@
  */
 #include "store/workflows.h"
 #include "wire/v1/wire_int.h"
+#include "workspec/language.h"
 
 #define LIST_BYTES_MAX (4u * 1024 * 1024)
 
@@ -17,10 +18,36 @@ static int row_find(struct http_call *c, struct workflow_row *row, struct wopr_e
     return rc == WOPR_E_NOT_FOUND ? wopr_error_set(err, rc, "no such workflow") : rc;
 }
 
+/* A text in another language is shown as the definition that it compiles to (WS-98). */
+static void definition_reply(struct http_call *c, struct str text) {
+    const struct wf_env env = {.accepted = true, .dialects = &WS_DIALECT, .dialects_nr = 1};
+    struct wopr_error err = {0};
+    struct workflow *wf = NULL;
+    if (!dialect_named(text, NULL, NULL, NULL)) {
+        http_reply(c, 200, text);
+        return;
+    }
+    int rc = workflow_compile(text, &env, &wf, &err);
+    struct str shown = rc == 0 ? arena_str(c->arena, wf->text) : STR_NONE;
+    workflow_unref(wf);
+    if (rc == 0 && shown.p == NULL)
+        rc = wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for a definition");
+    if (rc == 0) http_reply(c, 200, shown);
+    else (void)wire_fail(c, &err);
+}
+
+static void workflow_answer(struct http_call *c) {
+    struct wopr_error err = {0};
+    struct workflow_row row;
+    if (row_find(c, &row, &err) != 0) (void)wire_fail(c, &err);
+    else definition_reply(c, row.text);
+}
+
 int v1_get_workflow(struct http_call *c) {
     struct wopr_error err = {0};
     struct workflow_row row;
     if (row_find(c, &row, &err) != 0) return wire_fail(c, &err);
+    if (dialect_named(row.text, NULL, NULL, NULL)) return http_offload(c, workflow_answer);
     http_reply(c, 200, row.text);
     return HTTP_DONE;
 }
@@ -100,17 +127,29 @@ int v1_list_workflow_versions(struct http_call *c) {
     return wire_reply_object(c, 200, &o);
 }
 
+static int revision_find(struct http_call *c, struct str *text, struct wopr_error *err) {
+    struct workflow_row row;
+    int64_t revision = 0;
+    int rc = row_find(c, &row, err);
+    if (rc == 0 && (!str_i64(http_param(c, "revision"), &revision) || revision < 1))
+        rc = wopr_error_set(err, WOPR_E_NOT_FOUND, "the workflow has no such revision");
+    if (rc == 0)
+        rc = store_workflow_revision(wire_of(c)->store, &row, revision, c->arena, text, err);
+    return rc;
+}
+
+static void revision_answer(struct http_call *c) {
+    struct wopr_error err = {0};
+    struct str text;
+    if (revision_find(c, &text, &err) != 0) (void)wire_fail(c, &err);
+    else definition_reply(c, text);
+}
+
 int v1_get_workflow_version(struct http_call *c) {
     struct wopr_error err = {0};
-    struct workflow_row row;
     struct str text;
-    int64_t revision = 0;
-    int rc = row_find(c, &row, &err);
-    if (rc == 0 && (!str_i64(http_param(c, "revision"), &revision) || revision < 1))
-        rc = wopr_error_set(&err, WOPR_E_NOT_FOUND, "the workflow has no such revision");
-    if (rc == 0)
-        rc = store_workflow_revision(wire_of(c)->store, &row, revision, c->arena, &text, &err);
-    if (rc != 0) return wire_fail(c, &err);
+    if (revision_find(c, &text, &err) != 0) return wire_fail(c, &err);
+    if (dialect_named(text, NULL, NULL, NULL)) return http_offload(c, revision_answer);
     http_reply(c, 200, text);
     return HTTP_DONE;
 }

@@ -105,7 +105,7 @@ Test(large_rows, no_table_of_long_texts_is_without_rowids) {
         "api_keys", "token_secrets", "run_tags", "tenant_usage", "audit_checkpoints",
         "sealed_holds", "workflow_versions", "workflow_usage", "workflow_texts_older",
         "webhook_failures", "task_counts", "audit_keys", "node_states", "memory_usage",
-        "agent_usage", "pack_owners", "pack_keys", "pack_words",
+        "agent_usage", "pack_owners", "pack_keys", "pack_words", "wr_ref", "wr_node", "wr_resume",
         /* nothing writes them yet */
         "snapshots"};
     sqlite3_stmt *st = NULL;

@@ -1,0 +1,99 @@
+/*
+ * port.c: what an operation reads: the session, snapshots and workflows by digest (WR-81).
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "rail/rail_int.h"
+
+static void random_id(void *ctx, uint8_t out[WR_ID_BYTES]) {
+    (void)ctx;
+    rng_bytes(out, WR_ID_BYTES);
+}
+const struct wr_minter RAIL_MINT = {random_id, NULL};
+
+static const struct wr_blob *pending_blob(const struct rail_op *o, enum wr_blob_kind kind,
+                                          struct str digest) {
+    for (size_t i = 0; o->pending && i < o->pending->blobs_nr; i++)
+        if (o->pending->blobs[i].kind == kind && str_eq(o->pending->blobs[i].digest, digest))
+            return &o->pending->blobs[i];
+    return NULL;
+}
+
+/* Stored bytes are what their digest says, or they are damaged. */
+static int blob_read(struct rail_op *o, enum session_blob kind, struct str digest, struct arena *a,
+                     struct str *bytes, struct wr_fault *f) {
+    bool snapshot = kind == SESSION_SNAPSHOT;
+    struct plan_session_blob b;
+    int rc = store_session_blob(o->rail->cfg.store, kind, digest, a, &b, &f->e);
+    if (rc == WOPR_E_NOT_FOUND)
+        return wr_fail(f, WR_INTERNAL_ERROR, "", "a %s of the session is missing",
+                       snapshot ? "snapshot" : "pinned workflow");
+    if (rc != 0)
+        return wr_fail_as(
+            f, snapshot ? WR_SNAPSHOT_STORE_IO_ERROR : WR_PINNED_WORKFLOW_STORE_IO_ERROR, rc);
+    const struct wr_digest is = wr_digest_of(b.bytes);
+    if (!str_eq(wr_digest_str(&is), digest))
+        return wr_fail(f,
+                       snapshot ? WR_SNAPSHOT_STORE_CORRUPTION_DETECTED
+                                : WR_PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED,
+                       "", "stored bytes of the session have another digest than they should");
+    *bytes = b.bytes;
+    return 0;
+}
+
+static int port_snapshot(void *ctx, struct str ref, struct arena *a, struct str *bytes,
+                         struct wr_fault *f) {
+    struct rail_op *o = ctx;
+    const struct wr_blob *b = pending_blob(o, WR_BLOB_SNAPSHOT, ref);
+    if (!b) return blob_read(o, SESSION_SNAPSHOT, ref, a, bytes, f);
+    *bytes = b->bytes;
+    return 0;
+}
+
+static int port_workflow(void *ctx, struct str hash, const struct wr_workflow **out,
+                         struct wr_fault *f) {
+    struct rail_op *o = ctx;
+    if (!o->workflow || !str_eq(wr_digest_str(&o->workflow->hash), hash)) {
+        const struct wr_blob *b = pending_blob(o, WR_BLOB_WORKFLOW, hash);
+        struct wr_workflow *w = ARENA_NEW(o->a, struct wr_workflow);
+        struct str bytes = b ? b->bytes : STR_NONE;
+        int rc = w ? 0 : wr_no_memory(f);
+        if (rc == 0 && !b) rc = blob_read(o, SESSION_WORKFLOW, hash, o->a, &bytes, f);
+        if (rc == 0) rc = wr_workflow_read(bytes, o->a, w, f);
+        if (rc != 0) return rc;
+        o->workflow = w;
+    }
+    *out = o->workflow;
+    return 0;
+}
+
+int rail_op_init(struct rail_op *o, struct rail *r, const struct rail_owner *owner, bool keys,
+                 struct arena *a, struct wr_fault *f) {
+    *o = (struct rail_op){.rail = r, .a = a, .owner = *owner, .f = f};
+    o->op = (struct wr_operator){
+        .keys = &o->keys, .mint = &RAIL_MINT, .port = {o, port_snapshot, port_workflow}, .a = a};
+    return keys ? rail_keyring(r, &o->keys, f) : 0;
+}
+
+void rail_op_fini(struct rail_op *o) {
+    rail_session_fini(&o->session);
+    mem_wipe(&o->keys, sizeof o->keys);
+}
+
+int rail_not_healthy(const struct rail_session *s, struct wr_fault *f) {
+    if (s->health == RAIL_HEALTHY) return 0;
+    (void)wr_fail(f, WR_SESSION_NOT_HEALTHY, "",
+                  "the log of this session is damaged (%s, %s); start a new one, and have the "
+                  "operator run wopr sessions verify",
+                  rail_health_name(s->health), rail_reason_name(s->reason));
+    wr_fault_details(f, "{\"health\":{\"status\":\"%s\",\"reason\":{\"code\":\"%s\"}}}",
+                     rail_health_name(s->health), rail_reason_name(s->reason));
+    return f->e.code;
+}
+
+int rail_op_load(struct rail_op *o, struct str session_id) {
+    rail_session_fini(&o->session);
+    int rc = rail_session_load(o->rail->cfg.store, o->owner.tenant, o->owner.test_mode, session_id,
+                               o->a, &o->session, o->f);
+    return rc == 0 ? rail_not_healthy(&o->session, o->f) : rc;
+}

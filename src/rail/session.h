@@ -1,0 +1,53 @@
+/*
+ * session.h: a session as it is stored, read and checked (WR-73 to WR-77).  Layer: rail.
+ *
+ * Only the prefix that every check passed is handed out: what comes after it is not read, and not
+ * guessed at.  Texts live in the arena given.
+ */
+#ifndef WOPR_RAIL_SESSION_H
+#define WOPR_RAIL_SESSION_H
+
+#include "store/sessions.h"
+#include "workrail/session.h"
+
+#define RAIL_SESSION_BYTES_MAX  (32 * 1024 * 1024) /* of a log, beyond: no more appends */
+#define RAIL_SESSION_EVENTS_MAX 20000
+
+enum rail_health { RAIL_HEALTHY, RAIL_CORRUPT_TAIL, RAIL_CORRUPT_HEAD, RAIL_UNKNOWN_VERSION };
+enum rail_reason { /* WR-75 */
+                   RAIL_REASON_NONE,
+                   RAIL_DIGEST_MISMATCH,
+                   RAIL_NON_CONTIGUOUS,
+                   RAIL_MISSING_SEGMENT,
+                   RAIL_UNKNOWN_SCHEMA,
+                   RAIL_SCHEMA_FAILED
+};
+const char *rail_health_name(enum rail_health h); /* "corrupt_tail" */
+const char *rail_reason_name(enum rail_reason r); /* "digest_mismatch"; "" for none */
+
+struct rail_session {
+    struct session_head head;
+    struct wr_session *truth; /* the fold of events */
+    struct wr_event *events;  /* of the validated prefix, by index */
+    size_t events_nr;
+    struct wr_record *records;
+    int64_t *committed_ms; /* of each record */
+    size_t records_nr;
+    enum rail_health health;
+    enum rail_reason reason;
+    char why[200];     /* empty when healthy */
+    size_t orphans_nr; /* events that no record attests: ignored, and nothing can be appended */
+};
+
+/* NOT_FOUND (also of another tenant, WR-268); SESSION_LOAD_FAILED, OUT_OF_MEMORY.  A damaged
+ * session is no failure: see health. */
+MUST_CHECK int rail_session_load(struct store *s, struct str tenant, bool test_mode,
+                                 struct str session_id, struct arena *a, struct rail_session *out,
+                                 struct wr_fault *f);
+/* The same from rows that were read: what import checks with, too. */
+MUST_CHECK int rail_session_judge(const struct session_log *log, struct arena *a,
+                                  struct rail_session *out, struct wr_fault *f);
+/* Ends it; its texts stay the arena's. */
+void rail_session_fini(struct rail_session *s);
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * run_int.h: the state of a run of a document, a fold of its log (WS-114).  Layer: workspec,
+ * private to run*.c and language.c.
+ *
+ *     node.started -> STARTING -> RUNNING -> ENDING -> DONE
+ *                        |           ^          ^
+ *                      ASKED --> ANSWERED ------+
+ *                        |
+ *                   WITHDRAWING -> FAILED            any but DONE -> FAILED
+ *
+ * Of a step (the start or the completion of a task) the world is told once, by the first event of
+ * the step; what it changed then waits to be told in turn (pending), event by event, and each event
+ * is compared with what it ought to say.  So a log that is cut anywhere, also within a step, leads
+ * to a state that goes on with the rest of the step.
+ */
+#ifndef WOPR_WORKSPEC_RUN_INT_H
+#define WOPR_WORKSPEC_RUN_INT_H
+
+#include "domain/program.h"
+#include "workspec/interpret.h"
+#include "workspec/language.h"
+#include "workspec/schedule.h"
+
+extern const struct program_ops WS_PROGRAM;
+void ws_compiled_free(void *compiled);
+
+enum run_phase {
+    TASK_IS_AHEAD,
+    TASK_IS_STARTING,
+    TASK_IS_RUNNING,
+    TASK_IS_ASKED,
+    TASK_IS_ANSWERED,
+    TASK_IS_ENDING,
+    TASK_IS_WITHDRAWING,
+    TASK_IS_DONE,
+    TASK_HAS_FAILED
+};
+struct ws_run_options { /* WS-99 to WS-101 */
+    enum ws_clock clock;
+    double speed; /* virtual milliseconds in a real one */
+    bool approval;
+};
+struct ws_run_task {
+    enum run_phase phase;
+    bool late;              /* nobody answered in time */
+    int64_t begun, ended;   /* virtual */
+    struct str decided_by;  /* of an answer */
+    struct str answers;     /* raw object, or empty */
+    struct ws_change *made; /* what its start changed */
+    size_t made_nr;
+};
+struct ws_run {
+    const struct ws_program *program;
+    struct ws_plan plan; /* of the program, with the objects of this run */
+    struct ws_run_options options;
+    struct arena *a;
+    struct ws_world *world;
+    struct ws_schedule *schedule;
+    bool *asks;
+    struct ws_run_task *task;
+    size_t done;
+    int64_t vt; /* of the last step */
+
+    struct ws_step step; /* that the schedule gave and no event shows yet, when chosen */
+    bool chosen;
+    int64_t at;                /* the task whose step is under way, -1: none */
+    struct ws_outcome outcome; /* of that step */
+    size_t told;               /* changes of it that the log has */
+    bool failure_told;         /* a withdrawal that could not take all back */
+
+    int64_t started_ms, paused_ms, paused_since_ms; /* real */
+    size_t warned;
+    bool begun;        /* a task has started */
+    bool ignored_told; /* WS-78 */
+    bool artifact_told;
+    int64_t failed, rejected; /* the first such task, -1: none */
+    int64_t *resumed;         /* real clock: answered tasks whose completion is to come, in order */
+    size_t resumed_at, resumed_nr;
+};
+
+/* --- run_options.c --- */
+void run_options_read(struct str configurable, struct ws_run_options *out, struct arena *a);
+bool run_options_good(const struct workflow *wf, struct str configurable, struct arena *a,
+                      struct program_refusal *why);
+bool run_options_equal(struct str was, struct str is, struct arena *a);
+int run_inputs_read(const struct workflow *wf, struct str inputs, bool accepted, struct arena *a,
+                    struct var_inits *out, struct wopr_error *err);
+/* WS-96: the objects of the plan with the values of inputs; those of the document without any.
+ * VALIDATION: an id is unknown, or a value has no place. */
+int run_objects(const struct ws_program *p, struct str inputs, struct arena *a,
+                const struct ws_value **out, struct wopr_error *err);
+/* WS-100, WS-116: whether the task asks people; kind: "approval" or "clarification". */
+bool run_task_asks(const struct ws_entry *e, const struct ws_run_options *o, const char **kind);
+
+/* --- run_say.c: what is told.  Texts are of a; STR_NONE when memory is short. --- */
+struct str say_opening(const void *program, struct arena *a);
+void say_warning(struct ws_run *r, struct arena *a, struct program_action *out);
+void say_ignored(struct ws_run *r, struct arena *a, struct program_action *out);
+void say_kept(struct ws_run *r, struct arena *a, struct program_action *out);
+void say_started(const struct ws_run *r, struct arena *a, struct program_action *out);
+void say_change(const struct ws_run *r, struct arena *a, struct program_action *out);
+void say_completed(const struct ws_run *r, struct arena *a, struct program_action *out);
+void say_failed(const struct ws_run *r, struct arena *a, struct program_action *out);
+void say_question(const struct ws_run *r, struct arena *a, struct program_action *out);
+void say_outputs(const struct ws_run *r, const struct run_state *s, struct arena *a,
+                 struct program_action *out);
+/* What the members next of a change is in the log: STR_NONE when there is none. */
+struct str change_next(struct arena *a, const struct ws_change *c);
+
+/* --- run_world.c --- */
+/* WS-109; NULL: memory is short. */
+const struct plan_artifact *run_world_artifact(struct ws_run *r, const struct run_state *s,
+                                               struct arena *a);
+
+#endif

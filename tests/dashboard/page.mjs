@@ -1,0 +1,548 @@
+// The pages in a browser, against a host that is killed, cut off, and shared with others.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { after, test } from "node:test";
+import { ask, browser, close, find, key, press, put, reached, row, sees, seesNot, show, start, status, tab, tabTo, textOf, type, until, url, world, WAIT_MS } from "./kit.mjs";
+
+const AXE = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const FULL = process.env.WOPR_DASHBOARD_FULL === "1";
+const LIMIT = { timeout: FULL ? 900000 : 120000 };
+const EVIL = `"><img src=x onerror="window.ran=1"><script>window.ran=1</script>{{7*7}}\${7*7} javascript:window.ran=1 ' & \u202e\u0000`.replace("\u0000", "");
+after(close);
+
+const node = (id, typeId, more = {}) => ({ id, typeId, name: id, position: { x: 0, y: 0 }, config: {}, inputs: {}, ...more });
+const workflow = (id, nodes, more = {}) => ({ id, name: id, version: "1.0", nodes, edges: [], triggers: [{ id: "manual", type: "manual", enabled: true }], variables: [], metadata: {}, settings: {}, ...more });
+const chain = (nodes) => nodes.slice(1).map((n, i) => ({ id: `e${i}`, sourceNodeId: nodes[i].id, targetNodeId: n.id }));
+
+/** A log of so many events: a mock model says so many words. */
+const words = (n, delayMs = 0) => start("conformance-stream-text", {}, { configurable: { mockProvider: { id: "stream-text", config: { tokens: Array.from({ length: n }, (_, i) => (n > 10000 ? "w" : `w${i} `)), delayMsPerToken: delayMs } } } });
+const logOf = async (run) => {
+  const events = [];
+  for (;;) {
+    const page = (await ask("GET", `/v1/runs/${run}/events/poll?timeout=1${events.length ? `&lastSequence=${events.length - 1}` : ""}`)).body;
+    events.push(...page.events);
+    if (page.isComplete || page.events.length === 0) return events;
+  }
+};
+/** The sequences that the list shows, in the order in which they are shown. */
+const shownSeqs = (page) => page.$$eval(".ev[data-seq]", (rows) => rows.map((r) => ({ seq: Number(r.dataset.seq), top: parseFloat(r.style.top), text: r.innerText })).sort((a, b) => a.top - b.top));
+
+test("a key opens the dashboard, a wrong one says why, and it stays where its owner wants it", LIMIT, async () => {
+  const page = await tab({ signed: false });
+  await type(page, "API key", "hk_wrong_0123456789012345678901234567890");
+  await press(page, "Sign in");
+  await sees(page, "credential");
+  await type(page, "API key", key);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("main.main");
+  assert.equal(await page.evaluate(() => sessionStorage.getItem("wopr.key")), null);
+  assert.equal(await page.evaluate(() => location.href.includes("hk_")), false);
+  await page.reload();
+  await page.waitForSelector("main.gate");
+  await (await find(page, "checkbox", "Keep it until this tab is closed")).click();
+  await type(page, "API key", key);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("main.main");
+  await page.reload();
+  await page.waitForSelector("main.main");
+  await press(page, "Sign out");
+  await page.waitForSelector("main.gate");
+  assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  await page.end();
+});
+
+test("the first view is quick", LIMIT, async () => {
+  const page = await tab({ signed: false });
+  const times = [];
+  for (let i = 0; i < 5; i++) {
+    await page.reload();
+    await page.waitForSelector("main.gate");
+    times.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1));
+  }
+  console.log(`# first contentful paint after ${times.map((t) => t.toFixed(0)).join(", ")} ms`);
+  if (FULL) assert(Math.min(...times) <= 200, String(times));
+  await page.end();
+});
+
+test("runs appear, change and are filtered without a reload; filters are in the address", LIMIT, async () => {
+  const page = await tab();
+  const slow = await start("slow-pipeline", { delayMs: 600000 }, { tags: ["from-test"] });
+  await page.waitForSelector(row(slow));
+  await page.select("select", "running");
+  await until("the address has the filter", () => page.evaluate(() => location.hash.includes("status=running")));
+  await page.waitForSelector(row(slow));
+  await type(page, "Tag", "from-test");
+  await page.keyboard.press("Enter");
+  const done = await start("hello");
+  await page.reload();
+  await page.waitForSelector(row(slow));
+  assert.equal(await page.$(row(done)), null, "a completed run is not among the running ones");
+  await ask("POST", `/v1/runs/${slow}/cancel`, {});
+  await seesNot(page, slow);
+  await press(page, "Clear filters");
+  await type(page, "Search", done.slice(-10), "searchbox");
+  await page.waitForFunction((a, b) => document.querySelector(a) && !document.querySelector(b), {}, row(done), row(slow));
+  const failed = await start("conformance-failure");
+  await type(page, "Search", "conformance_test_failure", "searchbox");
+  await page.waitForSelector(row(failed));
+  await page.end();
+});
+
+test("nothing moves under somebody who reads", LIMIT, async () => {
+  const page = await tab();
+  const first = await start("hello");
+  const link = await page.waitForSelector(row(first));
+  await (await page.$("table.runs tbody tr")).hover();
+  const before = await link.boundingBox();
+  const next = await start("hello");
+  await sees(page, "newer run");
+  assert.deepEqual(await (await page.$(row(first))).boundingBox().then((b) => b.x), before.x);
+  assert.equal(await page.$(row(next)), null);
+  await page.evaluate(() => [...document.querySelectorAll("button")].find((b) => b.innerText.includes("newer")).click());
+  await page.waitForSelector(row(next));
+  await page.end();
+});
+
+test("a workflow is started from a form of its inputs", LIMIT, async () => {
+  await put(workflow("typed", [node("a", "core.noop")], {
+    variables: [{ name: "amount", type: "number", required: true }, { name: "note", type: "string", defaultValue: "none" }, { name: "gift", type: "boolean" }, { name: "items", type: "array", defaultValue: [1] },
+      { name: "pin", type: "string", sensitive: true }],
+  }));
+  const page = await tab({ hash: "#/start?workflow=typed" });
+  await press(page, "Start the run");
+  await sees(page, "This is needed.");
+  await type(page, "amount (required)", "twelve");
+  await sees(page, "This is not a number.");
+  await type(page, "amount (required)", "12345678901234567890");
+  await type(page, "items as JSON", '["a", {"b": 2}]');
+  await type(page, "pin", "secret-pin");
+  await type(page, "Tags", "x, y z");
+  await page.evaluate(() => document.querySelector("main details").setAttribute("open", ""));
+  const line = await textOf(page, ".cmd code");
+  assert(line.includes("12345678901234567890") && !line.includes("secret-pin") && !line.includes(key), line);
+  await press(page, "Start the run");
+  await page.waitForFunction(() => location.hash.startsWith("#/run/"), { timeout: 4000 }).catch(async () => assert.fail((await textOf(page, "main")).slice(-1500)));
+  const run = await page.evaluate(() => location.hash.slice(6, 36));
+  await reached(run, "completed");
+  const snapshot = await fetch(`${url}/v1/runs/${run}`, { headers: { authorization: `Bearer ${key}` } }).then((r) => r.text());
+  assert(snapshot.includes('"amount":12345678901234567890'), "a number keeps its digits");
+  assert(snapshot.includes('"items":["a",{"b":2}]') && snapshot.includes('"tags":["x","y z"]'), snapshot);
+  await sees(page, "Completed");
+  await show(page, `#/run/${run}?tab=state`);
+  await sees(page, "12345678901234567890");
+  await page.end();
+});
+
+test("approve with the keyboard alone", LIMIT, async () => {
+  const run = await start("purchase");
+  await reached(run, "waiting-approval");
+  const page = await tab({ hash: `#/run/${run}` });
+  await sees(page, "Buy it?");
+  await tabTo(page, "Comment");
+  await page.keyboard.type("fine with me");
+  await tabTo(page, "Approve");
+  await page.keyboard.press("Enter");
+  await reached(run, "completed");
+  await sees(page, "Completed");
+  const received = (await logOf(run)).find((e) => e.type === "approval.received");
+  assert.equal(received.payload.action, "accept");
+  assert.equal(received.payload.feedback, "fine with me");
+  assert.equal(await status(run), "completed");
+  await page.end();
+});
+
+test("reject, edit, answer questions, and send an event from outside", LIMIT, async () => {
+  await put(workflow("editor", [node("ok", "core.approvalGate", { config: { title: "Publish?", actions: ["accept", "edit-accept"], artifactId: "a1", artifactType: "text", artifactData: { text: "draft" } } })]));
+  await put(workflow("form", [node("ask", "core.interrupt", {
+    config: { kind: "custom", data: { customKind: "size" }, resumeSchema: { type: "object", required: ["size"], properties: { size: { enum: ["S", "M"] }, count: { type: "integer" } }, additionalProperties: false } },
+  })]));
+  const [bad, edit, survey, form, outside] = await Promise.all(["purchase", "editor", "survey", "form", "conformance-interrupt-external-event"].map((w) => start(w)));
+  const page = await tab({ hash: `#/run/${bad}` });
+  await press(page, "Reject");
+  await reached(bad, "completed");
+  assert((await logOf(bad)).some((e) => e.type === "node.completed" && e.nodeId === "decline"));
+  await show(page, `#/run/${edit}`);
+  await press(page, "Edit and approve");
+  await type(page, "Edited content as JSON", '{"text": "better"}');
+  await press(page, "Edit and approve");
+  await reached(edit, "completed");
+  assert.deepEqual((await logOf(edit)).find((e) => e.type === "interrupt.resolved").payload.resumeValue.editedArtifactData, { text: "better" });
+  await show(page, `#/run/${survey}`);
+  await sees(page, "Which size?");
+  await press(page, "Send the answer");
+  await sees(page, "This is needed.");
+  const choose = async (label, value) => (await find(page, "combobox", label)).select(value);
+  await choose("Which size? (required)", '"M"');
+  await choose("Is it a gift? (required)", "true");
+  await press(page, "Send the answer");
+  await reached(survey, "completed");
+  assert.deepEqual((await ask("GET", `/v1/runs/${survey}`)).body.variables.answers, { size: "M", gift: true });
+  await show(page, `#/run/${form}`);
+  await choose("size (required)", '"S"');
+  await type(page, "count", "3");
+  await press(page, "Send the answer");
+  await reached(form, "completed");
+  await show(page, `#/run/${outside}`);
+  await sees(page, "Event from outside");
+  await page.end();
+});
+
+test("two tabs answer one question: one is taken, the other is told", LIMIT, async () => {
+  const run = await start("purchase");
+  await reached(run, "waiting-approval");
+  const [one, two] = [await tab({ hash: `#/run/${run}` }), await tab({ hash: `#/run/${run}` })];
+  await find(one, "button", "Approve");
+  const reject = await find(two, "button", "Reject");
+  // The second tab hears of nothing while it decides.
+  await two.setOfflineMode(true);
+  await press(one, "Approve");
+  await reached(run, "completed");
+  await two.evaluate(() => (window.held = [...document.querySelectorAll("button")].find((b) => b.innerText === "Reject")));
+  await two.setOfflineMode(false);
+  await reject.click().catch(() => {}); // it may be gone already: then the page knows
+  await two.waitForFunction(() => document.body.innerText.includes("Somebody else has answered") || document.querySelector("h1 + .state")?.innerText.includes("Completed"), { timeout: WAIT_MS });
+  const answers = (await logOf(run)).filter((e) => e.type === "approval.received");
+  assert.deepEqual(answers.map((e) => e.payload.action), ["accept"]);
+  await one.end();
+  await two.end();
+});
+
+test("cancel, pause and resume, one and many", LIMIT, async () => {
+  const runs = [];
+  for (let i = 0; i < 3; i++) runs.push(await start("slow-pipeline", { delayMs: 600000 }, { tags: ["many"] }));
+  const page = await tab({ hash: `#/run/${runs[0]}` });
+  await press(page, "Pause");
+  await reached(runs[0], "paused");
+  await press(page, "Resume");
+  await reached(runs[0], "running");
+  await show(page, "#/?tag=many");
+  for (const run of runs) await page.waitForSelector(row(run));
+  await (await find(page, "checkbox", "Select all that can be acted on")).click();
+  await sees(page, "3 selected");
+  await press(page, "Pause");
+  for (const run of runs) await reached(run, "paused");
+  await (await find(page, "checkbox", "Select all that can be acted on")).click();
+  await press(page, "Cancel");
+  await type(page, "Reason", "not needed");
+  await press(page, "Cancel 3 runs");
+  for (const run of runs) await reached(run, "cancelled");
+  assert.equal((await logOf(runs[1])).at(-1).payload.reason, "not needed");
+  await page.end();
+});
+
+test("fork with the keyboard alone, and the first difference is marked", LIMIT, async () => {
+  await put(workflow("greet", [node("first", "core.setVariable", { config: { name: "stage", value: "one" } }), node("second", "core.setVariable", { config: { name: "copy" }, inputs: { value: { type: "variable", variableName: "who" } } })], {
+    edges: [{ id: "e", sourceNodeId: "first", targetNodeId: "second" }],
+    variables: [{ name: "who", type: "string", defaultValue: "Ada" }, { name: "stage", type: "string" }, { name: "copy", type: "string" }],
+  }));
+  const run = await start("greet");
+  await reached(run, "completed");
+  const page = await tab({ hash: `#/run/${run}` });
+  await sees(page, "Complete");
+  await tabTo(page, "Fork…");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog[open]");
+  await tabTo(page, "Replay: what was answered and fetched comes from the log");
+  await page.keyboard.press("ArrowDown");
+  await tabTo(page, "Inputs that differ (JSON)");
+  await page.keyboard.type('{"who": "Grace"}');
+  await tabTo(page, "Fork");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.hash.startsWith("#/compare/"));
+  await sees(page, "The first difference is event");
+  const marked = await page.$eval(".diff.first", (e) => e.innerText);
+  assert.match(marked, /run\.started|variable\.changed/);
+  await press(page, "Go to the first difference");
+  await sees(page, "Grace");
+  const fork = (await page.evaluate(() => location.hash)).match(/run_\w+/g)[1];
+  assert.equal((await ask("GET", `/v1/runs/${fork}`)).body.variables.copy, "Grace");
+  // A replay says the same.
+  const replay = (await ask("POST", `/v1/runs/${run}:fork`, { mode: "replay", fromSeq: 0 })).body.runId;
+  await reached(replay, "completed");
+  await show(page, `#/compare/${run}/${replay}`);
+  await sees(page, "No difference so far.");
+  await page.end();
+});
+
+test("from an event: its payload, its cause, the state after it, a fork from it", LIMIT, async () => {
+  const run = await start("purchase");
+  await reached(run, "waiting-approval");
+  await ask("POST", `/v1/runs/${run}/interrupts/approve`, { resumeValue: { action: "accept" } });
+  await reached(run, "completed");
+  const log = await logOf(run);
+  const caused = log.find((e) => e.causationId && log.some((c) => c.eventId === e.causationId));
+  const page = await tab({ hash: `#/run/${run}?seq=${caused.sequence}` });
+  await sees(page, "Caused by");
+  await sees(page, caused.eventId);
+  await press(page, "State after it");
+  await page.waitForFunction((seq) => document.querySelector("#state-at")?.value === String(seq), {}, caused.sequence);
+  const changed = log.find((e) => e.type === "variable.changed").sequence;
+  await show(page, `#/run/${run}?tab=state&at=${changed - 1}`);
+  await page.waitForFunction(() => !document.querySelector("[aria-label=Variables]").innerText.includes("ordered"));
+  await press(page, "One event on");
+  await page.waitForFunction(() => document.querySelector("[aria-label=Variables] .changed")?.innerText.includes("ordered"));
+  await show(page, `#/run/${run}?seq=${caused.sequence}`);
+  await press(page, "Fork from here…");
+  assert.equal(await page.$eval("dialog input", (e) => e.value), String(caused.sequence));
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !document.querySelector("dialog"));
+  await press(page, "By node");
+  await page.waitForFunction(() => document.querySelectorAll(".ev.head").length === 4);
+  await type(page, "Search events", "interrupt.", "searchbox");
+  await press(page, "By node");
+  await sees(page, `2 of ${log.length}`);
+  await page.end();
+});
+
+test("a graph by state, a waterfall, children inline, and text as it arrives", LIMIT, async () => {
+  const parent = await start("parent");
+  await reached(parent, "completed");
+  const page = await tab({ hash: `#/run/${parent}?tab=children` });
+  await page.waitForFunction(() => document.querySelectorAll(".graph .node.s-completed").length === 2 && document.querySelectorAll(".graph .edge.taken").length === 1);
+  await press(page, "Show here");
+  await page.waitForSelector("#details .lane");
+  const first = await page.$('.graph [tabindex="0"]');
+  await first.evaluate((e) => e.focus());
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction(() => document.activeElement?.getAttribute("data-n") === "1");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.hash.includes("node="));
+  await (await find(page, "tab", "Timeline")).click();
+  await page.waitForFunction(() => document.querySelectorAll("#picture .lane .span").length >= 3);
+  const talk = await words(40, 20);
+  await show(page, `#/run/${talk}?tab=output`);
+  await sees(page, "w3 ");
+  await sees(page, "w39");
+  assert((await page.$eval(".stream", (e) => e.textContent)).startsWith("w0 w1 w2 "));
+  await page.end();
+});
+
+test("kill -9 and restart while a page tails: no event is lost or doubled on screen", LIMIT, async () => {
+  const run = await words(400, 10);
+  const page = await tab({ hash: `#/run/${run}`, height: 1400 });
+  await page.waitForFunction(() => document.querySelectorAll(".ev[data-seq]").length > 15);
+  await page.evaluate(() => {
+    window.seen = [];
+    const note = () => document.querySelectorAll(".ev[data-seq]").forEach((r) => (window.seen[r.dataset.seq] = r.querySelector(".clip").innerText));
+    new MutationObserver(note).observe(document.querySelector(".vlist"), { childList: true, subtree: true, characterData: true });
+  });
+  for (let i = 0; i < 2; i++) {
+    const at = await page.evaluate(() => window.seen.length);
+    await world("kill");
+    await sees(page, "The host has not answered");
+    await world("start");
+    await until("the page goes on", () => page.evaluate((n) => window.seen.length > n + 10, at));
+  }
+  await reached(run, "completed");
+  const log = await logOf(run);
+  await until("the page shows the end", async () => (await shownSeqs(page)).some((r) => r.seq === log.length - 1));
+  await sees(page, `${log.length} events`);
+  await page.evaluate(() => (document.querySelector(".vlist").scrollTop = 0));
+  // From the top to the end, every sequence once and in order, each with what the log says.
+  const all = [];
+  for (let top = 0; all.length < log.length; top += 600) {
+    await page.evaluate((y) => (document.querySelector(".vlist").scrollTop = y), top);
+    await page.waitForFunction((y) => [...document.querySelectorAll(".ev[data-seq]")].some((r) => Math.abs(parseFloat(r.style.top) - y) < 700), {}, top);
+    for (const r of await shownSeqs(page)) if (all.length === r.seq) all.push(r.text);
+    assert(top < log.length * 28 + 1200, `only ${all.length} of ${log.length} are shown`);
+    const seqs = (await shownSeqs(page)).map((r) => r.seq);
+    assert.deepEqual(seqs, [...new Set(seqs)].sort((a, b) => a - b));
+  }
+  all.forEach((text, i) => assert(text.includes(log[i].type), `${i}: ${text} is not ${log[i].type}`));
+  await page.end();
+});
+
+test("a network that is cut, that stalls and that refuses changes nothing but the time", LIMIT, async () => {
+  const run = await words(300, 10);
+  const page = await tab({ hash: `#/run/${run}` });
+  await page.waitForFunction(() => document.querySelectorAll(".ev[data-seq]").length > 5);
+  await world("cut_after", { bytes: 4000, times: 4 });
+  await world("cut");
+  await world("refuse", { match: "/events", status: 503, times: 2, headers: { "Retry-After": "1" } });
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await world("cut");
+  await world("calm");
+  await reached(run, "completed");
+  const log = await logOf(run);
+  await sees(page, `${log.length} events`);
+  await sees(page, "Complete");
+  await page.end();
+});
+
+test("a revoked key leads to the gate, and a new one goes on where the page was", LIMIT, async () => {
+  const made = await world("make_key");
+  const run = await start("slow-pipeline", { delayMs: 600000 });
+  const page = await tab({ as: made.key, hash: `#/run/${run}?tab=state` });
+  await sees(page, "delayMs");
+  await world("revoke_key", { key_id: made.id });
+  await sees(page, "You were signed out");
+  assert.equal(await page.evaluate(() => sessionStorage.length), 0, "a key that holds no more is forgotten");
+  await page.evaluate(() => sessionStorage.clear());
+  await type(page, "API key", key);
+  await page.keyboard.press("Enter");
+  await sees(page, "delayMs");
+  await ask("POST", `/v1/runs/${run}/cancel`, {});
+  await page.end();
+});
+
+test("a key sees what its scopes allow, and nothing of another mode or tenant", LIMIT, async () => {
+  const run = await start("purchase");
+  await reached(run, "waiting-approval");
+  const reader = await world("make_key", { scopes: "runs:read,manifest:read" });
+  let page = await tab({ as: reader.key, hash: `#/run/${run}` });
+  await sees(page, "approvals:respond");
+  for (const name of ["Cancel", "Pause", "Fork…", "Approve"]) assert(!(await page.$$eval("button", (l, n) => l.some((b) => b.innerText === n), name)), name);
+  assert(!(await textOf(page, "nav")).includes("Start"));
+  await show(page, "#/start");
+  await sees(page, "lacks the scope");
+  await page.end();
+  const foreign = await world("make_key", { scopes: "all", tenant: "somebody-else" });
+  page = await tab({ as: foreign.key, hash: `#/run/${run}` });
+  await sees(page, "There is no such run");
+  await show(page, "#/");
+  await sees(page, "No run yet");
+  assert(!(await textOf(page)).includes("purchase"));
+  await page.end();
+});
+
+test("what tenants and workflows say is text, wherever it is shown", LIMIT, async () => {
+  const evil = workflow("evil", [
+    node("set", "core.setVariable", { name: EVIL, notes: EVIL, config: { name: "said", value: { [EVIL]: EVIL } } }),
+    node("ask", "core.approvalGate", { name: EVIL, config: { title: EVIL, description: EVIL, actions: ["accept", "edit-accept"], artifactId: "a", artifactType: EVIL, artifactData: { [EVIL]: [EVIL] } } }),
+    node("fail", "core.fail", { name: EVIL }),
+  ], { name: EVIL, description: EVIL, variables: [{ name: "said", type: "object", description: EVIL }, { name: "text", type: "string", defaultValue: EVIL, description: EVIL }], metadata: { tags: [EVIL.slice(0, 200)] } });
+  evil.edges = chain(evil.nodes);
+  await put(evil);
+  const run = await start("evil", { text: EVIL }, { tags: [EVIL], metadata: { [EVIL]: EVIL } });
+  await reached(run, "waiting-approval");
+  const page = await tab({ hash: "#/" });
+  await sees(page, "onerror");
+  const places = ["", ...["events", "state", "data", "output", "children"].map((t) => `&tab=${t}`), "&picture=timeline", "&seq=0", "&seq=2&node=ask"].map((q) => `#/run/${run}?x=1${q}`);
+  for (const hash of [...places, "#/waiting", "#/start?workflow=evil", `#/?tag=${encodeURIComponent(EVIL)}&q=${encodeURIComponent(EVIL)}`, `#/run/${encodeURIComponent(EVIL)}`, `#/${encodeURIComponent(EVIL)}`, "#/operate"]) {
+    await show(page, hash);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    assert.equal(await page.evaluate(() => window.ran), undefined, hash);
+    assert.equal(await page.$("img, main script, iframe, object"), null, hash);
+  }
+  await show(page, `#/run/${run}`);
+  await press(page, "Edit and approve");
+  await press(page, "Approve");
+  await reached(run, "failed");
+  await sees(page, "Failed");
+  await show(page, `#/run/${run}?tab=data`);
+  await sees(page, "{{7*7}}");
+  assert.equal(await page.evaluate(() => window.ran), undefined);
+  await page.end();
+});
+
+test("a large log scrolls, and a large graph is drawn in part", LIMIT, async () => {
+  const count = 30000;
+  const run = await words(count);
+  // As many nodes as a definition of 1 MiB holds, some of them joined.
+  const wide = workflow("wide", Array.from({ length: 10000 }, (_, i) => node(`${i}`, "core.noop", { name: "n" })));
+  wide.edges = wide.nodes.slice(1, 1500).map((n, i) => ({ id: `e${i}`, sourceNodeId: `${Math.floor(i / 10)}`, targetNodeId: n.id }));
+  await put(wide);
+  await until("the log is long", async () => (await ask("GET", `/v1/host/wopr/runs/${run}/definition`)).body.events > count, 60000);
+  await reached(run, "completed");
+  const page = await tab({ hash: `#/run/${run}` });
+  const { events } = (await ask("GET", `/v1/host/wopr/runs/${run}/definition`)).body;
+  await sees(page, `${events.toLocaleString("en")} events`);
+  for (const share of [0, 0.37, 1]) {
+    await page.evaluate((part) => { const l = document.querySelector(".vlist"); l.scrollTop = l.scrollHeight * part; }, share);
+    await page.waitForFunction(() => { // rows of that place, each with its event
+      const list = document.querySelector(".vlist");
+      const rows = [...document.querySelectorAll(".ev[data-seq]")];
+      return rows.length > 5 && rows.every((r) => r.innerText.includes(".") && Math.abs(parseFloat(r.style.top) - list.scrollTop) < 2000);
+    }, { timeout: WAIT_MS });
+    const rows = await shownSeqs(page);
+    assert(rows.length < 120, `${rows.length} rows in the document`);
+    assert(Math.abs(rows[Math.floor(rows.length / 2)].seq - share * events) < events / 20 + 60, `${share}: ${rows[0].seq}`);
+  }
+  await show(page, `#/run/${run}?tab=state`);
+  await page.evaluate(() => [...document.querySelectorAll("button")].find((b) => b.innerText.startsWith("Read the whole log")).click());
+  await page.waitForSelector("#state-at", { timeout: 60000 });
+  const big = await start("wide");
+  await show(page, `#/run/${big}`);
+  await page.waitForSelector(".graph .node", { timeout: 60000 });
+  assert((await page.$$(".graph .node")).length < 1500, "what is not seen is not drawn");
+  await (await find(page, "tab", "Timeline")).click();
+  await page.waitForSelector("#picture .lane", { timeout: 60000 });
+  assert((await page.$$("#picture .lane")).length < 100);
+  await ask("POST", `/v1/runs/${big}/cancel`, {});
+  await page.end();
+});
+
+test("events arrive by the thousand and the page stays smooth", LIMIT, async () => {
+  const run = await words(FULL ? 10000 : 2000, 1);
+  const page = await tab({ hash: `#/run/${run}` });
+  await page.waitForFunction(() => document.querySelectorAll(".ev[data-seq]").length > 5);
+  await page.evaluate(() => {
+    window.frames_ = [];
+    let last = performance.now();
+    const frame = (now) => (window.frames_.push(now - last), (last = now), requestAnimationFrame(frame));
+    requestAnimationFrame(frame);
+    window.long = [];
+    new PerformanceObserver((l) => l.getEntries().forEach((e) => window.long.push(e.duration))).observe({ entryTypes: ["longtask"] });
+  });
+  await reached(run, "completed");
+  await sees(page, "Complete");
+  const [frames, long, heap] = await page.evaluate(() => [window.frames_, window.long, performance.memory?.usedJSHeapSize ?? 0]);
+  console.log(`# ${frames.length} frames, the longest ${Math.max(...frames).toFixed(0)} ms; ${long.length} tasks above 50 ms, the longest ${Math.max(0, ...long).toFixed(0)} ms; heap ${(heap / 1e6).toFixed(0)} MB`);
+  if (FULL) assert.deepEqual(long.filter((ms) => ms > 50), []);
+  await page.end();
+});
+
+const PAGES = async () => {
+  const run = await start("purchase", {}, { tags: ["demo"] });
+  await reached(run, "waiting-approval");
+  const done = await start("parallel");
+  const failed = await start("unlucky");
+  await reached(done, "completed");
+  await reached(failed, "failed");
+  return [["runs", "#/"], ["waiting", "#/waiting"], ["start", "#/start?workflow=survey"], ["operate", "#/operate"], ["run", `#/run/${run}`], ["timeline", `#/run/${done}?picture=timeline&tab=events&seq=3`],
+    ["state", `#/run/${done}?tab=state&at=12`], ["failed", `#/run/${failed}?tab=data`], ["compare", `#/compare/${done}/${(await ask("POST", `/v1/runs/${done}:fork`, { mode: "replay", fromSeq: 0 })).body.runId}`]];
+};
+
+test("axe finds nothing on any page, in light and dark, wide and narrow; nothing overflows", LIMIT, async () => {
+  const pages = await PAGES();
+  for (const [theme, width] of [["light", 1280], ["dark", 360]]) {
+    const page = await tab({ theme, width, height: 900 });
+    await page.setBypassCSP(true); // for axe alone: the pages were looked at with it above
+    await page.reload();
+    await page.waitForSelector("main.main");
+    for (const [name, hash] of pages) {
+      await show(page, hash);
+      await page.waitForFunction(() => !document.querySelector("[aria-busy=true]") && document.querySelector("main h1, main h2"));
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await page.evaluate(AXE);
+      const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.failureSummary).join(" | ")}`)));
+      assert.deepEqual(found, [], `${name}, ${theme}, ${width}`);
+      assert(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} overflows at ${width}`);
+    }
+    await page.end();
+  }
+  const gate = await tab({ signed: false });
+  await gate.setBypassCSP(true);
+  await gate.reload();
+  await gate.waitForSelector("main.gate");
+  await gate.evaluate(AXE);
+  assert.deepEqual(await gate.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => v.id))), []);
+  await gate.end();
+});
+
+test("pictures of every page", { ...LIMIT, skip: process.env.SHOTS ? false : "only with --shots" }, async () => {
+  const pages = await PAGES();
+  await start("slow-pipeline", { delayMs: 600000 });
+  fs.mkdirSync(process.env.SHOTS, { recursive: true });
+  for (const [theme, width, height] of [["light", 1280, 860], ["dark", 1280, 860], ["light", 360, 780], ["dark", 2560, 1300]]) {
+    const page = await tab({ theme, width, height });
+    for (const [name, hash] of pages) {
+      await show(page, hash);
+      await new Promise((resolve) => setTimeout(resolve, 900));
+      await page.screenshot({ path: path.join(process.env.SHOTS, `${name}-${theme}-${width}.png`) });
+    }
+    await page.end();
+  }
+});

@@ -1,0 +1,298 @@
+// The pure parts of the dashboard, and its fold against the snapshots of a host.  run.py bundles it with esbuild and starts a host.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Channel } from "../../web/src/lib/channel";
+import { pair } from "../../web/src/lib/compare";
+import { curl, quote } from "../../web/src/lib/commands";
+import { Fold } from "../../web/src/lib/fold";
+import { fieldOf, fieldsOf, fieldOfVariable, read, shown } from "../../web/src/lib/form";
+import { equal, Exact, parse, print, type Json } from "../../web/src/lib/json";
+import { Regions } from "../../web/src/lib/loops";
+import { EventLog, PAGE } from "../../web/src/lib/log";
+import { place } from "../../web/src/lib/place";
+import { Spans } from "../../web/src/lib/spans";
+import { SseReader } from "../../web/src/lib/sse";
+import { Sum } from "../../web/src/lib/sum";
+import type { Definition, Event, Snapshot } from "../../web/src/lib/types";
+import { addHistory, stateAt, type History } from "../../web/src/pages/run/history";
+
+const url = process.env["WOPR_URL"] as string;
+const key = process.env["WOPR_API_KEY"] as string;
+Object.assign(globalThis, { location: { origin: "http://host" } });
+
+// Node before 21 gives a reviver no source text; the browsers that the dashboard runs in do (the tests of the page look at it there).
+const exact = print(parse("12345678901234567890")) === "12345678901234567890";
+
+const event = (sequence: number, type: string, payload: Json = {}, nodeId?: string): Event => ({
+  eventId: `r-${sequence}`, runId: "r", type, payload: payload as Event["payload"], timestamp: new Date(1e12 + sequence * 1000).toISOString(), sequence,
+  ...(nodeId ? { nodeId } : {}),
+});
+
+test("numbers that no double holds keep their digits", { skip: exact ? false : "this node has no source text in JSON.parse" }, () => {
+  for (const text of ["12345678901234567890", "0.1234567890123456789", "[9007199254740993]", '{"a":1e400}'])
+    if (!text.includes("e400")) assert.equal(print(parse(text)), text);
+  assert.equal(print(parse("[1.5,0.1,-0,1e3]")), print(JSON.parse("[1.5,0.1,-0,1e3]")));
+});
+
+test("values are compared without the order of members", () => {
+  assert(equal(parse('{"a":1,"b":[{"c":null}]}'), parse('{"b":[{"c":null}],"a":1}')));
+  for (const [a, b] of [["{}", "[]"], ["[1]", "[1,2]"], ['{"a":1}', '{"b":1}'], ["null", "0"], ['{"__proto__":1}', "{}"]])
+    assert(!equal(parse(a as string), parse(b as string)), `${a} ${b}`);
+  assert(!equal(new Exact("1"), new Exact("2")));
+});
+
+test("frames of a stream are the same however it is cut", () => {
+  const text = ': hello\r\n\r\nid: 1\nevent: a\ndata: {"x":\ndata: 1}\n\ndata:no blank\n\nevent: only\n\nid: 2\ndata: last\n\n';
+  const whole = new SseReader().feed(text);
+  assert.deepEqual(whole.map((f) => [f.id, f.event, f.data]), [["1", "a", '{"x":\n1}'], ["1", "message", "no blank"], ["1", "only", ""], ["2", "message", "last"]]);
+  for (let cut = 1; cut < text.length; cut++) {
+    if (text[cut - 1] === "\r") continue; // no writer of ours cuts a line end
+    const reader = new SseReader();
+    assert.deepEqual([...reader.feed(text.slice(0, cut)), ...reader.feed(text.slice(cut))], whole, `cut at ${cut}`);
+  }
+});
+
+test("counters add up exactly, in any order", () => {
+  const sums: [(number | Exact)[], number | string][] = [
+    [[0.1, 0.2, 0.3, -0.6], 2.7755575615628914e-17], [[1e308, 1, -1e308], 1], [[2 ** 53, 1], "9007199254740993"], [[new Exact("9223372036854775807"), -7], "9223372036854775800"],
+    [[1e16, 0.5, -1e16], 0.5], [[], 0],
+  ];
+  for (const [values, want] of sums) {
+    for (const list of [values, values.slice().reverse()]) {
+      const sum = new Sum();
+      for (const v of list) sum.add(v);
+      const got = sum.value();
+      assert.equal(got instanceof Exact ? got.text : got, want);
+    }
+  }
+});
+
+test("channels keep the latest vote, the first message, and what is young enough", () => {
+  const votes = new Channel("v", { reducer: "votes" }, "mask");
+  votes.write({ userId: "a", yes: true }, "votes", 1, 0);
+  votes.write({ voter: "b" }, "votes", 2, 0);
+  votes.write({ userId: "a", yes: false }, "votes", 3, 0);
+  assert.deepEqual(votes.shown(4), [{ voter: "b" }, { userId: "a", yes: false }]);
+  const messages = new Channel("m", { reducer: "message" }, "mask");
+  messages.write({ messageId: "1", text: "first" }, "message", 1, 0);
+  messages.write({ messageId: "1", text: "second" }, "message", 2, 0);
+  assert.deepEqual(messages.shown(3), [{ messageId: "1", text: "first" }]);
+  const aging = new Channel("t", { reducer: "append", ttlMs: 10, maxSize: 2 }, "mask");
+  for (const at of [1, 5, 8]) aging.write(at, "append", at, 0);
+  assert.deepEqual(aging.shown(8), [5, 8]);
+  assert.deepEqual(aging.shown(16), [8]);
+  const copy = aging.copy();
+  copy.write(9, "append", 9, 0);
+  assert.deepEqual(aging.shown(8), [5, 8], "a copy is one");
+  const secret = new Channel("s", { reducer: "append", sensitive: true }, "mask");
+  secret.write("[REDACTED]", "append", 1, 0);
+  assert.equal(secret.shown(2), "[REDACTED]");
+  assert.equal(new Channel("s", { reducer: "replace", sensitive: true }, "omit").shown(2), undefined);
+});
+
+test("a log forgets what was not looked at, and knows what it lacks", () => {
+  const log = new EventLog();
+  const big = "x".repeat(20000);
+  for (let i = 0; i < 4000; i++) log.put([event(i, "output.chunk", { chunk: big })]);
+  assert.equal(log.length, 4000);
+  assert(log.held < 4000, `${log.held} are held`);
+  assert(log.get(3999), "the latest is there");
+  assert.equal(log.get(0), undefined);
+  assert(!log.has(0));
+  log.put(Array.from({ length: PAGE }, (_, i) => event(i, "x")));
+  assert(log.has(0));
+});
+
+test("states of the past are those of the fold", () => {
+  const fold = new Fold(null);
+  const history: History = { states: [], whole: true };
+  const log = new EventLog();
+  const events = [event(0, "run.started")];
+  for (let i = 1; i < 3000; i++) events.push(event(i, "variable.changed", { name: `v${i % 7}`, next: i }));
+  for (const e of events) {
+    log.put([e]);
+    fold.apply(e);
+    addHistory(history, fold);
+  }
+  assert(history.states.length <= 65);
+  for (const seq of [0, 1, 249, 250, 251, 1777, 2999]) {
+    const plain = new Fold(null);
+    for (const e of events.slice(0, seq + 1)) plain.apply(e);
+    const got = stateAt(history, log, new Fold(null), seq);
+    assert(got instanceof Fold);
+    assert.deepEqual(got.snapshot(), plain.snapshot(), `after ${seq}`);
+  }
+});
+
+test("a waterfall shows attempts, waits and what goes on", () => {
+  const spans = new Spans();
+  const kinds = ["started", "retried", "started", "suspended", "resumed", "completed"];
+  kinds.forEach((k, i) => spans.apply(event(i, `node.${k}`, { attempt: i === 0 ? 0 : 1 }, "n")));
+  spans.apply(event(9, "node.started", {}, "other"));
+  const lane = spans.lanes.get("n")?.spans ?? [];
+  assert.deepEqual(lane.map((s) => [s.kind, s.outcome, s.to === undefined ? 0 : s.to - s.from]), [
+    ["work", "retried", 1000], ["backoff", "retried", 1000], ["work", "suspended", 1000], ["wait", "completed", 1000], ["work", "completed", 1000]]);
+  assert.equal(spans.lanes.get("other")?.spans[0]?.to, undefined);
+});
+
+test("the first difference of two logs is no id and no time", () => {
+  const left = [event(0, "run.started", { key: "r:a:0", durationMs: 4 }), event(1, "node.started", {}, "a"), event(2, "node.completed", { outputs: { x: 1 } }, "a")];
+  const right = [{ ...event(0, "run.started", { key: "q:a:0", durationMs: 9 }), runId: "q" }, event(1, "lease.lost"), event(2, "node.started", {}, "a"), event(3, "node.completed", { outputs: { x: 2 } }, "a")];
+  const got = pair(left, right);
+  assert.equal(got.first, 2);
+  assert.deepEqual(got.pairs.map((p) => p.same), [true, true, false]);
+  assert.equal(pair(left, left.slice(0, 2)).first, 2);
+  assert.equal(pair(left, left).first, -1);
+});
+
+test("fields are those of a schema, and a typed value is of its type", () => {
+  const fields = fieldsOf({ type: "object", required: ["n"], properties: { n: { type: "integer" }, s: { type: "string", default: "d" }, c: { enum: ["a", 2] }, o: { type: "object" }, b: { type: "boolean" } } });
+  assert.deepEqual(fields?.map((f) => f.kind), ["number", "text", "choice", "json", "boolean"]);
+  assert.equal(shown(fields?.[1] as never), "d");
+  assert.equal(fieldsOf({ type: "array" }), null);
+  const number = fieldOf("n", { type: "number" }, true);
+  for (const [typed, want] of [["4.5", 4.5], ["-0.5e2", -50]] as const) assert.deepEqual(read(number, typed), { ok: true, value: want });
+  for (const typed of ["", "abc", "0x10", "1,5", "Infinity", "01"]) assert(!read(number, typed).ok, typed);
+  assert.deepEqual(read(fieldOf("s", { type: "string" }, true), ""), { ok: true, value: "" });
+  assert.deepEqual(read(fieldOf("o", {}, false), '{"a":[1]}'), { ok: true, value: { a: [1] } });
+  assert.deepEqual(read(fieldOf("o", {}, false), "{"), { ok: false, why: "json" });
+  const secret = fieldOfVariable({ name: "p", type: "string", sensitive: true, defaultValue: "hidden" });
+  assert.equal(shown(secret), "", "the default of a sensitive variable is not shown");
+});
+
+test("commands survive a shell", () => {
+  assert.equal(quote("a'b $x"), `'a'\\''b $x'`);
+  assert.equal(quote("run_1"), "run_1");
+  assert.match(curl("POST", "/v1/runs", { a: "it's" }), /^curl -s http:\/\/host\/v1\/runs -H "authorization: Bearer \$WOPR_API_KEY" --json '.*'$/);
+});
+
+test("10,000 nodes are placed, each apart, in seconds", () => {
+  const nodes = Array.from({ length: 10000 }, (_, i) => `n${i}`);
+  const edges = nodes.slice(1).map((_, i): [number, number] => [Math.floor(i / 3), i + 1]);
+  edges.push([9999, 0]); // and a circle
+  const got = place({ nodes, edges });
+  assert.equal(got.at.length, 10000);
+  assert.equal(new Set(got.at.map(String)).size, 10000);
+  assert.equal(got.lines.length, edges.length);
+  const small = place({ nodes: ["a", "b", "c"], edges: [[0, 1], [1, 2], [2, 0], [0, 1]] });
+  assert((small.at[0]?.[0] as number) < (small.at[1]?.[0] as number));
+});
+
+// --- the fold against a host ---
+
+async function ask<T>(path: string, body?: Json): Promise<T> {
+  const response = await fetch(url + path, {
+    method: body === undefined ? "GET" : "POST", headers: { authorization: `Bearer ${key}`, "content-type": "application/json" }, ...(body === undefined ? {} : { body: print(body) }),
+  });
+  const text = await response.text();
+  assert(response.ok, `${path}: ${response.status} ${text}`);
+  return parse(text) as T;
+}
+
+/** The frames of mode values, by the sequence after which each is. */
+async function snapshots(run: string, events: number): Promise<Map<number, Snapshot>> {
+  const stop = new AbortController();
+  const response = await fetch(`${url}/v1/runs/${run}/events?streamMode=values`, { headers: { authorization: `Bearer ${key}`, accept: "text/event-stream" }, signal: stop.signal });
+  const frames = new SseReader();
+  const out = new Map<number, Snapshot>();
+  const text = new TextDecoder();
+  const timer = setTimeout(() => stop.abort(), 1000); // of a run that waits: there is no end
+  try {
+    for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>)
+      for (const f of frames.feed(text.decode(piece, { stream: true }))) out.set(Number(f.id), parse(f.data) as unknown as Snapshot);
+  } catch (e) {
+    if (!stop.signal.aborted) throw e;
+  }
+  clearTimeout(timer);
+  return new Map([...out].filter(([seq]) => seq < events));
+}
+
+/** The host has begun the next round of a loop, which its first start says an event later. */
+function renewed(events: Event[], fold: Fold, definition: Definition, seq: number, id: string, status: string): boolean {
+  if (status !== "pending" || fold.nodeState(id)?.status === "pending") return false;
+  const next = events.slice(seq + 1).find((e) => e.type === "node.started");
+  return next !== undefined && (next.nodeId === id || new Regions(definition).of(next.nodeId as string).includes(id));
+}
+
+const FOLDED = ["status", "startedAt", "completedAt", "currentNodeId", "variables", "channels", "outputs", "error"] as const;
+
+async function compare(name: string, run: string): Promise<number> {
+  const { definition } = await ask<{ definition: Definition }>(`/v1/host/wopr/runs/${run}/definition`);
+  const { events } = await ask<{ events: Event[] }>(`/v1/runs/${run}/events/poll?timeout=1`);
+  const wanted = await snapshots(run, events.length);
+  const fold = new Fold(definition);
+  const where = (seq: number): string => `${name}, after event ${seq} (${events[seq]?.type})`;
+  for (const e of events) {
+    fold.apply(e);
+    const want = wanted.get(e.sequence);
+    if (!want) continue;
+    const got = fold.snapshot();
+    for (const member of FOLDED) assert(equal(got[member] as Json, want[member] as Json), `${where(e.sequence)}: ${member} is ${print(got[member] as Json)}, the host says ${print(want[member] as Json)}`);
+    assert.deepEqual(Object.keys(got.nodeStates).sort(), Object.keys(want.nodeStates).sort(), where(e.sequence));
+    for (const [id, n] of Object.entries(want.nodeStates))
+      if (!renewed(events, fold, definition, e.sequence, id, n.status)) for (const member of ["status", "attempt", "startedAt", "completedAt", "outputs", "error"])
+        assert(equal(got.nodeStates[id]?.[member], n[member]), `${where(e.sequence)}: ${id}.${member} is ${print(got.nodeStates[id]?.[member])}, the host says ${print(n[member])}`);
+  }
+  return wanted.size;
+}
+
+const ACCEPT: Json = { resumeValue: { action: "accept" } };
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const QUIET = /^(completed|failed|cancelled|waiting-.*|paused)$/;
+async function settled(run: string): Promise<Snapshot> {
+  for (;;) {
+    const s = await ask<Snapshot>(`/v1/runs/${run}`);
+    if (QUIET.test(s.status)) return s;
+    await sleep(20);
+  }
+}
+
+test("the fold equals the host's snapshot after every event of all fixtures and examples", { timeout: 120000 }, async () => {
+  const { workflows } = await ask<{ workflows: { workflowId: string }[] }>("/v1/host/wopr/workflows?limit=200");
+  const INPUTS: Record<string, Json> = {
+    router: { amount: 700 }, "slow-pipeline": { delayMs: 20 }, "conformance-delay": { delayMs: 5 }, "conformance-cancellable": { delayMs: 20 },
+    "conformance-identity": { payload: { deep: [1, { x: null }] } }, "order-total": { order: "1" },
+  };
+  const counts = await Promise.all(workflows.map(async ({ workflowId }) => {
+    let run: string;
+    try {
+      const configurable = workflowId === "conformance-stream-text" ? { mockProvider: { id: "stream-text" } } : undefined;
+      run = (await ask<{ runId: string }>("/v1/runs", { workflowId, inputs: INPUTS[workflowId] ?? {}, ...(configurable ? { configurable } : {}) })).runId;
+    } catch (e) {
+      assert.match(String(e), /: (400|403|404|409|422) /); // it asks for more than a fixture has
+      return 0;
+    }
+    const first = await Promise.race([settled(run), sleep(5000).then(() => undefined)]);
+    const waiting = first?.interrupt;
+    if (waiting) { // one answer; a refused one leaves the run as it is
+      const questions: Json = { resumeValue: { answers: { size: "M", gift: true, "q-name": "x", q1: "x" } } };
+      await ask(`/v1/runs/${run}/interrupts/${encodeURIComponent(waiting.nodeId)}`, waiting.kind === "clarification" ? questions : ACCEPT).catch(() => {});
+      await Promise.race([settled(run), sleep(1000)]);
+    }
+    return compare(workflowId, run);
+  }));
+  const compared = counts.filter((n) => n > 0);
+  console.log(`# ${compared.length} of ${workflows.length} workflows ran, ${compared.reduce((a, b) => a + b, 0)} snapshots compared`);
+  assert(compared.length >= 40, `only ${compared.length} ran`);
+});
+
+test("so it does where a run is paused, cancelled, forked, and where channels age and sum", { timeout: 60000 }, async () => {
+  const slow = (await ask<{ runId: string }>("/v1/runs", { workflowId: "slow-pipeline", inputs: { delayMs: 60000 } })).runId;
+  while (!(await ask<Snapshot>(`/v1/runs/${slow}`)).nodeStates["wait"]) await sleep(10);
+  await ask(`/v1/runs/${slow}:pause`, { drainPolicy: "immediate" });
+  await settled(slow);
+  await ask(`/v1/runs/${slow}:resume`, {});
+  await sleep(50);
+  await ask(`/v1/runs/${slow}/cancel`, {});
+  await settled(slow);
+  assert(await compare("paused and cancelled", slow) > 4);
+  const purchase = (await ask<{ runId: string }>("/v1/runs", { workflowId: "purchase" })).runId;
+  await settled(purchase);
+  await ask(`/v1/runs/${purchase}/interrupts/approve`, ACCEPT);
+  while ((await settled(purchase)).status !== "completed") await sleep(10);
+  for (const mode of ["replay", "branch"]) {
+    const fork = (await ask<{ runId: string }>(`/v1/runs/${purchase}:fork`, { mode, fromSeq: 0 })).runId;
+    await settled(fork);
+    await compare(`fork, ${mode}`, fork);
+  }
+});

@@ -1,0 +1,66 @@
+// Forms from JSON Schemas: which fields a schema asks for, and the value that was typed.  What a form cannot show is edited as JSON.
+import { at, isObj, parse, print, textOf, type Json, type Obj } from "./json";
+import type { WfVariable } from "./types";
+
+export type Field =
+  | { kind: "text" | "number" | "boolean" | "json"; name: string; label: string; hint: string; required: boolean; initial: Json | undefined; secret?: boolean }
+  | { kind: "choice"; name: string; label: string; hint: string; required: boolean; initial: Json | undefined; choices: Json[] };
+
+export function fieldOf(name: string, schema: Json | undefined, required: boolean, initial?: Json): Field {
+  const label = textOf(at(schema, "title")) || name;
+  const hint = textOf(at(schema, "description"));
+  const given = initial !== undefined ? initial : at(schema, "default");
+  const common = { name, label, hint, required, initial: given };
+  const choices = at(schema, "enum");
+  const fixed = at(schema, "const");
+  if (Array.isArray(choices)) return { kind: "choice", ...common, choices };
+  if (fixed !== undefined) return { kind: "choice", ...common, choices: [fixed] };
+  const type = at(schema, "type");
+  if (type === "string") return { kind: "text", ...common };
+  if (type === "number" || type === "integer") return { kind: "number", ...common };
+  if (type === "boolean") return { kind: "boolean", ...common };
+  return { kind: "json", ...common };
+}
+
+/** The members of an object that a schema describes; null: it describes none, or none that are fields. */
+export function fieldsOf(schema: Json | undefined, initial?: Json): Field[] | null {
+  const members = at(schema, "properties");
+  if (!isObj(members) || Object.keys(members).length === 0) return null;
+  const required = at(schema, "required");
+  const needs = Array.isArray(required) ? required : [];
+  return Object.entries(members).map(([name, member]) => fieldOf(name, member, needs.includes(name), at(initial, name)));
+}
+
+export function fieldOfVariable(v: WfVariable): Field {
+  const schema: Obj = { type: v.type, description: v.description ?? "" };
+  const field = fieldOf(v.name, schema, v.required === true && v.defaultValue === undefined, v.sensitive ? undefined : v.defaultValue);
+  return v.sensitive && field.kind !== "choice" ? { ...field, secret: true } : field;
+}
+
+/** What a control holds at first. */
+export function shown(field: Field): string {
+  const v = field.initial;
+  if (field.kind === "choice") return v === undefined ? "" : print(v);
+  if (v === undefined) return "";
+  if (field.kind === "text") return typeof v === "string" ? v : print(v);
+  return field.kind === "json" ? print(v, 2) : print(v);
+}
+
+export type Read = { ok: true; value: Json | undefined } | { ok: false; why: "required" | "number" | "json" };
+
+/** undefined: leave it out. */
+export function read(field: Field, typed: string): Read {
+  const empty = typed === "" || (field.kind !== "text" && typed.trim() === "");
+  if (empty && field.kind !== "text") return field.required ? { ok: false, why: "required" } : { ok: true, value: undefined };
+  if (field.kind === "text") return typed === "" && !field.required ? { ok: true, value: undefined } : { ok: true, value: typed };
+  if (field.kind === "number") return isNumber(typed.trim()) ? { ok: true, value: parse(typed.trim()) } : { ok: false, why: "number" };
+  try {
+    return { ok: true, value: parse(typed) };
+  } catch {
+    return { ok: false, why: "json" };
+  }
+}
+
+function isNumber(text: string): boolean {
+  return /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text);
+}

@@ -1,0 +1,87 @@
+// The events of a run that are in memory: all of a short log, pages of a long one.
+import type { Event } from "./types";
+
+export const PAGE = 500;
+const BYTES_MAX = 48 * 1024 * 1024; // of events, as text
+
+interface Page {
+  events: (Event | undefined)[];
+  bytes: number;
+  used: number;
+}
+
+export class EventLog {
+  length = 0; // of the log, as far as known
+  private readonly pages = new Map<number, Page>();
+  private bytes = 0;
+  private clock = 0;
+
+  get(seq: number): Event | undefined {
+    const page = this.pages.get(Math.floor(seq / PAGE));
+    if (page) page.used = this.clock++;
+    return page?.events[seq % PAGE];
+  }
+
+  has(page: number): boolean {
+    const there = this.pages.get(page);
+    const wanted = Math.min(PAGE, this.length - page * PAGE);
+    if (!there) return false;
+    for (let i = 0; i < wanted; i++) if (!there.events[i]) return false;
+    return true;
+  }
+
+  put(events: Event[]): void {
+    for (const e of events) {
+      const no = Math.floor(e.sequence / PAGE);
+      let page = this.pages.get(no);
+      if (!page) this.pages.set(no, (page = { events: [], bytes: 0, used: 0 }));
+      page.used = this.clock++;
+      if (!page.events[e.sequence % PAGE]) {
+        const size = weigh(e);
+        page.bytes += size;
+        this.bytes += size;
+      }
+      page.events[e.sequence % PAGE] = e;
+      if (e.sequence >= this.length) this.length = e.sequence + 1;
+    }
+    if (this.bytes > BYTES_MAX) this.forget();
+  }
+
+  /** The pages that were looked at least recently. */
+  private forget(): void {
+    const oldest = [...this.pages].sort((a, b) => a[1].used - b[1].used);
+    for (const [no, page] of oldest) {
+      if (this.bytes <= BYTES_MAX / 2) break;
+      this.pages.delete(no);
+      this.bytes -= page.bytes;
+    }
+  }
+
+  get held(): number {
+    let n = 0;
+    for (const page of this.pages.values()) n += page.events.filter(Boolean).length;
+    return n;
+  }
+
+  *all(): Iterable<Event> {
+    const order = [...this.pages.keys()].sort((a, b) => a - b);
+    for (const no of order) for (const e of this.pages.get(no)?.events ?? []) if (e) yield e;
+  }
+}
+
+/** About how much memory an event takes. */
+function weigh(e: Event): number {
+  let n = 300;
+  const stack: unknown[] = [e.payload];
+  while (stack.length > 0 && n < 1e6) {
+    const value = stack.pop();
+    if (typeof value === "string") n += value.length * 2 + 16;
+    else if (typeof value === "object" && value !== null) {
+      for (const name in value) {
+        n += 24;
+        stack.push((value as Record<string, unknown>)[name]);
+      }
+    } else n += 8;
+  }
+  return n;
+}

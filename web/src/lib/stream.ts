@@ -1,0 +1,116 @@
+// The log of a run as it grows: every event once, in order, whatever happens to connections and to the host.
+import { ApiError, type Api } from "./api";
+import { parse } from "./json";
+import { SseReader } from "./sse";
+import type { Event } from "./types";
+
+export interface Tail {
+  events(batch: Event[]): void;
+  /** live: the stream is open; waiting: it is opened again after a pause; ended: nothing will follow. */
+  state(now: "live" | "waiting" | "ended" | "failed", why?: ApiError): void;
+}
+
+const SLICE_MS = 8; // of work, then the browser may draw
+const PAUSE_MS = [250, 500, 1000, 2000, 4000];
+const SILENCE_MS = 45000; // three keep-alives: the connection is dead, whatever the system says
+const ENDS = new Set(["run.completed", "run.failed", "run.cancelled"]);
+
+/** Follows until the run ends or signal is aborted; after: the sequence that is already there, -1: none. */
+export async function follow(api: Api, runId: string, after: number, tail: Tail, signal: AbortSignal): Promise<void> {
+  let failures = 0;
+  while (!signal.aborted) {
+    try {
+      const before = after;
+      const ended = await once(api, runId, () => after, (seq) => (after = seq), tail, signal);
+      if (ended) return tail.state("ended");
+      if (after > before) failures = 0;
+    } catch (e) {
+      if (signal.aborted) return;
+      if (e instanceof ApiError && !e.away && e.status !== 429) return tail.state("failed", e);
+    }
+    if (signal.aborted) return;
+    tail.state("waiting");
+    const pause = (PAUSE_MS[Math.min(failures++, PAUSE_MS.length - 1)] as number) * (0.75 + Math.random() / 2);
+    await sleep(pause, signal);
+  }
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+  });
+}
+
+const breathe = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+
+async function once(api: Api, runId: string, cursor: () => number, moved: (seq: number) => void, tail: Tail, signal: AbortSignal): Promise<boolean> {
+  const cut = new AbortController();
+  const stop = (): void => cut.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  let silence = setTimeout(stop, SILENCE_MS);
+  try {
+    const headers: Record<string, string> = { Accept: "text/event-stream" };
+    if (cursor() >= 0) headers["Last-Event-ID"] = String(cursor());
+    const response = await api.open("GET", `/v1/runs/${encodeURIComponent(runId)}/events?streamMode=debug`, headers, undefined, cut.signal);
+    tail.state("live");
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const decoder = new TextDecoder();
+    const frames = new SseReader();
+    for (let since = performance.now(); ; ) {
+      const { value, done } = await reader.read();
+      if (done) return false;
+      clearTimeout(silence);
+      silence = setTimeout(stop, SILENCE_MS);
+      const batch: Event[] = [];
+      let ended = false;
+      for (const frame of frames.feed(decoder.decode(value, { stream: true }))) {
+        const e = parse(frame.data) as unknown as Event;
+        if (typeof e.sequence !== "number" || e.sequence <= cursor()) continue; // it is there
+        if (e.sequence !== cursor() + 1 && cursor() >= 0) throw new ApiError(0, "gap", "events are missing"); // asked for again
+        batch.push(e);
+        moved(e.sequence);
+        ended = ended || ENDS.has(e.type);
+        if (performance.now() - since > SLICE_MS) {
+          tail.events(batch.splice(0));
+          await breathe();
+          since = performance.now();
+        }
+      }
+      if (batch.length > 0) tail.events(batch);
+      if (ended) {
+        cut.abort();
+        return true;
+      }
+      if (signal.aborted) return false;
+    }
+  } finally {
+    clearTimeout(silence);
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** So many events after a sequence, which the log is known to have. */
+export async function take(api: Api, runId: string, after: number, count: number, signal: AbortSignal): Promise<Event[]> {
+  const cut = new AbortController();
+  const stop = (): void => cut.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  const events: Event[] = [];
+  try {
+    const headers: Record<string, string> = { Accept: "text/event-stream" };
+    if (after >= 0) headers["Last-Event-ID"] = String(after);
+    const response = await api.open("GET", `/v1/runs/${encodeURIComponent(runId)}/events?streamMode=debug`, headers, undefined, cut.signal);
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const decoder = new TextDecoder();
+    const frames = new SseReader();
+    while (events.length < count) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      for (const frame of frames.feed(decoder.decode(value, { stream: true }))) if (events.length < count) events.push(parse(frame.data) as unknown as Event);
+    }
+    return events;
+  } finally {
+    cut.abort(); // the host need not send the rest
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,56 @@
+// An event in a line.
+import { at, isObj, numberOf, print, textOf, type Json } from "./json";
+import { duration } from "./time";
+import type { Event } from "./types";
+
+const CHARS = 160;
+
+/** The shape beside it. */
+export function markOf(type: string): string {
+  if (type === "run.completed" || type === "node.completed") return "completed";
+  if (type.endsWith(".failed") || type === "cap.breached" || type === "replay.diverged") return "failed";
+  if (type.endsWith(".cancelled")) return "cancelled";
+  if (type.endsWith(".suspended") || type.endsWith(".requested")) return "suspended";
+  if (type === "run.paused") return "paused";
+  if (type === "node.skipped") return "skipped";
+  if (type === "node.retried") return "retried";
+  if (type.endsWith(".started") || type.endsWith(".resumed")) return "running";
+  return "none";
+}
+
+function brief(value: Json | undefined): string {
+  if (value === undefined) return "";
+  const text = typeof value === "string" ? value : isObj(value) && Object.keys(value).length === 0 ? "" : print(value);
+  return text.length > CHARS ? `${text.slice(0, CHARS)}…` : text;
+}
+
+const kept = new WeakMap<Event, string>();
+export function summary(e: Event): string {
+  let text = kept.get(e);
+  if (text === undefined) kept.set(e, (text = line(e)));
+  return text;
+}
+
+function line(e: Event): string {
+  const p = e.payload;
+  const took = numberOf(at(p, "durationMs"));
+  switch (e.type) {
+    case "run.started": return [textOf(at(p, "workflowId")), brief(at(p, "inputs"))].filter(Boolean).join(" ");
+    case "node.started": return `${textOf(at(p, "typeId"))}${numberOf(at(p, "attempt")) ? `, attempt ${(numberOf(at(p, "attempt")) as number) + 1}` : ""}`;
+    case "node.completed":
+    case "run.completed": return [took === undefined ? "" : duration(took), brief(at(p, "outputs"))].filter(Boolean).join(" · ");
+    case "node.failed":
+    case "run.failed": return `${textOf(at(p, "error", "code"))}: ${textOf(at(p, "error", "message"))}`;
+    case "node.retried": return `in ${duration(numberOf(at(p, "delayMs")) ?? 0)}: ${textOf(at(p, "lastError", "message"))}`;
+    case "variable.changed": return `${textOf(at(p, "name"))} = ${brief(at(p, "next"))}`;
+    case "channel.written": return `${textOf(at(p, "channel"))} ← ${brief(at(p, "value"))}`;
+    case "output.chunk": return brief(at(p, "chunk"));
+    case "log.appended": return `${textOf(at(p, "level"))}: ${textOf(at(p, "message"))}`;
+    case "interrupt.requested": return `${textOf(at(p, "kind"))} ${textOf(at(p, "data", "title")) || textOf(at(p, "data", "prompt"))}`;
+    default: return textOf(at(p, "reason")) || brief(p);
+  }
+}
+
+export function matches(e: Event, wanted: string): boolean {
+  return e.type.toLowerCase().includes(wanted) || (e.nodeId ?? "").toLowerCase().includes(wanted) || print(e.payload).toLowerCase().includes(wanted) || e.eventId.toLowerCase() === wanted;
+}

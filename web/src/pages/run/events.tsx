@@ -1,0 +1,175 @@
+// The log: live, of any length, searched, grouped by node, each event with its payload and its causes.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { refine, route } from "../../app/route";
+import { PAGE } from "../../lib/log";
+import { markOf, matches, summary } from "../../lib/summary";
+import { duration, moment } from "../../lib/time";
+import { isFinal, type Event } from "../../lib/types";
+import { T, thousands } from "../../text";
+import { Copy } from "../../ui/parts";
+import { Mark, tone } from "../../ui/state";
+import { Tree } from "../../ui/tree";
+import { VList, type ListHandle } from "../../ui/vlist";
+import type { RunModel } from "./model";
+
+const ROW = 28;
+
+/** The sequences that a search or a node leaves, kept up to date without looking at an event twice. */
+function useFound(model: RunModel, text: string, node: string | undefined): number[] | null {
+  const version = model.version.value;
+  const state = useMemo(() => ({ list: [] as number[], to: 0, held: -1 }), [model, text, node]);
+  return useMemo(() => {
+    if (text === "" && node === undefined) return null;
+    const wanted = text.toLowerCase();
+    const keep = (e: Event): boolean => (node === undefined || e.nodeId === node) && (wanted === "" || matches(e, wanted));
+    if (model.long) { // pages come and go
+      state.list = [];
+      for (const e of model.log.all()) if (keep(e)) state.list.push(e.sequence);
+      return state.list;
+    }
+    for (; state.to < model.log.length; state.to++) {
+      const e = model.log.get(state.to);
+      if (e && keep(e)) state.list.push(state.to);
+    }
+    return state.list;
+  }, [state, version]);
+}
+
+type Item = { head: string; count: number; mark: string } | number;
+
+/** By node: a line for each, its events below it when it is open. */
+function useGroups(model: RunModel, on: boolean, open: Set<string>): Item[] | null {
+  const version = model.version.value;
+  return useMemo(() => {
+    if (!on) return null;
+    const groups = new Map<string, number[]>();
+    for (const e of model.log.all()) {
+      const list = groups.get(e.nodeId ?? "");
+      if (list) list.push(e.sequence);
+      else groups.set(e.nodeId ?? "", [e.sequence]);
+    }
+    const items: Item[] = [];
+    for (const [id, list] of groups) {
+      items.push({ head: id, count: list.length, mark: id === "" ? model.fold.status : (model.fold.nodeState(id)?.status ?? "none") });
+      if (open.has(id)) items.push(...list);
+    }
+    return items;
+  }, [model, on, open, version]);
+}
+
+export function Events({ model, node, fork }: { model: RunModel; node: string | undefined; fork: (seq: number) => void }) {
+  const q = route.value.query;
+  model.version.value;
+  const [text, setText] = useState("");
+  const [grouped, setGrouped] = useState(false);
+  const [open, setOpen] = useState<Set<string>>(new Set());
+  const [follow, setFollow] = useState(q["seq"] === undefined && !isFinal(model.snapshot.peek()?.status ?? ""));
+  const handle = useRef<ListHandle | null>(null);
+  const found = useFound(model, text, node);
+  const groups = useGroups(model, grouped, open);
+  const picked = q["seq"] === undefined ? undefined : Number(q["seq"]);
+  const length = model.log.length;
+  const count = groups ? groups.length : found ? found.length : length;
+  const seqAt = (i: number): number => (found ? (found[i] as number) : i);
+  const pick = (seq: number | undefined): void => refine({ seq });
+  const goto = (seq: number): void => {
+    setText("");
+    setGrouped(false);
+    setFollow(false);
+    pick(seq);
+    requestAnimationFrame(() => handle.current?.show(seq, true));
+  };
+  useEffect(() => {
+    if (picked !== undefined && !found && !groups) handle.current?.show(picked);
+  }, []);
+  const line = (seq: number, i: number) => {
+    const e = model.log.get(seq);
+    if (!e) model.want(Math.floor(seq / PAGE));
+    return <EventRow key={`e${seq}`} e={e} seq={seq} i={i} from={model.spans.from} picked={seq === picked} pick={() => (setFollow(false), pick(seq === picked ? undefined : seq))} />;
+  };
+  const row = (i: number) => {
+    if (!groups) return line(seqAt(i), i);
+    const item = groups[i] as Item;
+    if (typeof item === "number") return line(item, i);
+    const toggle = (): void => {
+      const next = new Set(open);
+      if (!next.delete(item.head)) next.add(item.head);
+      setOpen(next);
+    };
+    return (
+      <button type="button" key={`g${item.head}`} class="ev head" data-i={i} style={{ top: `${i * ROW}px` }} aria-expanded={open.has(item.head)} onClick={toggle}>
+        <Mark status={item.mark} class={`c-${tone(item.mark)}`} />
+        <span class="clip">{item.head || T.events.run}</span>
+        <span class="num">{T.events.count(thousands(item.count))}</span>
+      </button>
+    );
+  };
+  const event = picked === undefined ? undefined : model.log.get(picked);
+  return (
+    <div class="split">
+      <div class="tools">
+        <input class="in" style={{ flex: "1 1 160px", maxWidth: "280px" }} type="search" aria-label={T.events.search} placeholder={T.events.search} value={text} onInput={(e) => setText(e.currentTarget.value)} />
+        {!model.long && <button type="button" class="btn" aria-pressed={grouped} onClick={() => setGrouped(!grouped)}>{T.events.group}</button>}
+        {model.tail.value !== "ended" && !grouped && <button type="button" class="btn" aria-pressed={follow} onClick={() => setFollow(!follow)}>{T.events.follow}</button>}
+        <span class="soft small num" style={{ marginLeft: "auto" }} role="status">
+          {found ? T.events.filtered(thousands(found.length), thousands(length)) : T.events.count(thousands(length))}
+        </span>
+        {model.long && found && <span class="soft small">{T.events.partial}</span>}
+      </div>
+      {count === 0 && length > 0 ? <p class="empty">{T.events.none}</p> : (
+        <VList count={count} height={ROW} row={row} label={T.run.tabs["events"] as string} follow={follow && !groups} unfollow={() => setFollow(false)} handle={(h) => (handle.current = h)} />
+      )}
+      {event && <Detail e={event} model={model} goto={goto} fork={fork} close={() => pick(undefined)} />}
+    </div>
+  );
+}
+
+function EventRow({ e, seq, i, from, picked, pick }: { e: Event | undefined; seq: number; i: number; from: number; picked: boolean; pick: () => void }) {
+  const mark = e ? markOf(e.type) : "none";
+  return (
+    <button type="button" class={`ev ${picked ? "picked" : ""}`} data-i={i} data-seq={seq} style={{ top: `${i * ROW}px` }} aria-pressed={picked} onClick={pick}>
+      <span class="num">{seq}</span>
+      <span class="num opt">{e ? `+${duration(Date.parse(e.timestamp) - from)}` : ""}</span>
+      {mark === "none" ? <span /> : <Mark status={mark} class={`c-${tone(mark)}`} />}
+      <span class="clip">{e ? e.type : T.events.loading}</span>
+      <span class="clip soft">{e?.nodeId ?? ""}</span>
+      <span class="clip soft opt">{e ? summary(e) : ""}</span>
+    </button>
+  );
+}
+
+function Detail({ e, model, goto, fork, close }: { e: Event; model: RunModel; goto: (seq: number) => void; fork: (seq: number) => void; close: () => void }) {
+  const version = model.version.value;
+  const links = useMemo(() => {
+    let cause: number | undefined;
+    const led: number[] = [];
+    for (const other of model.log.all()) {
+      if (other.eventId === e.causationId) cause = other.sequence;
+      if (other.causationId === e.eventId && led.length < 20) led.push(other.sequence);
+    }
+    return { cause, led };
+  }, [e, model.long ? version : Math.floor(version / 30)]);
+  const link = (seq: number) => (
+    <button type="button" key={seq} class="btn tiny" onClick={() => goto(seq)}>{`${seq} ${model.log.get(seq)?.type ?? ""}`}</button>
+  );
+  return (
+    <div class="detail" role="region" aria-label={`${e.type} ${e.sequence}`}>
+      <div class="row apart wraps">
+        <span class="row wraps"><strong>{e.type}</strong>{e.nodeId && <span class="soft wrap">{e.nodeId}</span>}<span class="soft num">{`#${e.sequence}`}</span><time class="soft num" dateTime={e.timestamp} title={e.timestamp}>{moment(e.timestamp)}</time></span>
+        <button type="button" class="btn quiet tiny" onClick={close}>{T.events.close}</button>
+      </div>
+      {(e.causationId || links.led.length > 0) && (
+        <div class="row wraps small">
+          {e.causationId && <><span class="soft">{T.events.cause}</span>{links.cause !== undefined ? link(links.cause) : <code class="wrap">{e.causationId}</code>}</>}
+          {links.led.length > 0 && <><span class="soft">{T.events.causes}</span>{links.led.map(link)}</>}
+        </div>
+      )}
+      <Tree value={e.payload} label={T.events.payload} />
+      <div class="acts left">
+        <button type="button" class="btn tiny" onClick={() => refine({ tab: "state", at: e.sequence })}>{T.events.stateHere}</button>
+        <button type="button" class="btn tiny" onClick={() => fork(e.sequence)}>{T.events.forkHere}</button>
+        <span class="row small"><code class="soft">{e.eventId}</code><Copy text={e.eventId} label={`${T.copy} ${e.eventId}`} /></span>
+      </div>
+    </div>
+  );
+}

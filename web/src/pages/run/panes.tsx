@@ -1,0 +1,112 @@
+// Inputs and outputs, streamed text, children.
+import { useState } from "preact/hooks";
+import { href } from "../../app/route";
+import { at, isObj, textOf, type Json, type Obj } from "../../lib/json";
+import { clock } from "../../lib/time";
+import { T } from "../../text";
+import { State } from "../../ui/state";
+import { Tree } from "../../ui/tree";
+import { Timeline } from "./timeline";
+import { RunModel } from "./model";
+import { useEffect, useMemo } from "preact/hooks";
+
+export function ErrorWords({ error, node }: { error: Json | undefined; node?: string | undefined }) {
+  return (
+    <div class="notice bad stack tight">
+      <strong class="wrap">{T.run.failedAt(textOf(at(error, "code")) || "?", node ?? "")}</strong>
+      <span class="wrap">{textOf(at(error, "message"))}</span>
+      {at(error, "details") !== undefined && <Tree value={at(error, "details")} label={T.data.error} open={1} />}
+    </div>
+  );
+}
+
+function Part({ title, value }: { title: string; value: Json | undefined }) {
+  const empty = value === undefined || (isObj(value) && Object.keys(value).length === 0);
+  return <section class="stack tight" aria-label={title}><h2 class="minor">{title}</h2>{empty ? <p class="soft">{T.data.none}</p> : <Tree value={value} label={title} />}</section>;
+}
+
+export function DataPane({ model, node }: { model: RunModel; node: string | undefined }) {
+  model.version.value;
+  const snapshot = model.snapshot.value;
+  const definition = model.definition.value;
+  const first = model.log.get(0);
+  if (node !== undefined) {
+    const state = model.fold.nodeState(node);
+    const def = definition?.nodes.find((n) => n.id === node);
+    return (
+      <div class="stack loose" style={{ padding: "16px" }}>
+        <div class="row wraps"><h2 class="wrap">{def?.name ?? node}</h2>{state && <State status={state.status} />}{def && <code class="soft wrap">{def.typeId}</code>}</div>
+        {def?.notes && <p class="soft wrap">{def.notes}</p>}
+        {state?.error !== undefined && <ErrorWords error={state.error} node={node} />}
+        <Part title={T.data.outputs} value={state?.outputs} />
+        {def && <Part title={T.data.inputs} value={def.inputs} />}
+        {def && <Part title={T.data.config} value={def.config} />}
+      </div>
+    );
+  }
+  const meta: Obj = {};
+  if (snapshot?.tags) meta["tags"] = snapshot.tags;
+  if (snapshot?.metadata !== undefined) meta["metadata"] = snapshot.metadata;
+  if (snapshot?.configurable !== undefined) meta["configurable"] = snapshot.configurable;
+  if (snapshot?.metrics !== undefined) meta["metrics"] = snapshot.metrics;
+  return (
+    <div class="stack loose" style={{ padding: "16px" }}>
+      <Part title={T.data.inputs} value={first ? at(first.payload, "inputs") : undefined} />
+      <Part title={T.data.outputs} value={model.fold.outputs ?? snapshot?.outputs} />
+      {Object.keys(meta).length > 0 && <Part title={T.data.meta} value={meta} />}
+    </div>
+  );
+}
+
+export function OutputPane({ model, node }: { model: RunModel; node: string | undefined }) {
+  model.version.value;
+  const streams = [...model.output.streams].filter(([id]) => node === undefined || id === node);
+  const lines = model.output.lines.filter((l) => node === undefined || l.nodeId === node).slice(-500);
+  if (streams.length === 0 && lines.length === 0) return <p class="empty">{T.output.none}</p>;
+  return (
+    <div class="stack loose" style={{ padding: "16px" }}>
+      {streams.map(([id, s]) => (
+        <section class="stack tight" key={id} aria-label={`${T.output.text}: ${id}`}>
+          <h2 class="minor wrap">{id}</h2>
+          {s.cut && <p class="soft small">{T.output.more}</p>}
+          <div class="stream" tabIndex={0} role="log" aria-live="off" aria-label={`${T.output.text}: ${id}`}>{s.text}{s.open && <span class="pulse">▍</span>}</div>
+        </section>
+      ))}
+      {lines.length > 0 && (
+        <section class="stack tight" aria-label={T.output.logs}>
+          <h2 class="minor">{T.output.logs}</h2>
+          {model.output.cut && <p class="soft small">{T.output.more}</p>}
+          <div class="stream mono" tabIndex={0} role="log" aria-live="off" aria-label={T.output.logs}>
+            {lines.map((l) => <div key={l.seq}><span class="soft">{clock(l.at)} </span><span class={l.level === "error" ? "c-bad" : l.level === "warn" ? "c-warn" : "soft"}>{l.level}</span>{` ${l.nodeId ?? ""} ${l.text}`}</div>)}
+          </div>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Inline({ runId }: { runId: string }) {
+  const model = useMemo(() => new RunModel(runId), [runId]);
+  useEffect(() => () => model.end(), [model]);
+  return <div style={{ height: "220px", display: "grid" }}><Timeline model={model} picked={undefined} pick={() => {}} /></div>;
+}
+
+export function ChildrenPane({ model }: { model: RunModel }) {
+  const [open, setOpen] = useState<string | null>(null);
+  const list = model.snapshot.value?.childRuns ?? [];
+  if (list.length === 0) return <p class="empty">{T.children.none}</p>;
+  return (
+    <ul>
+      {list.map((c) => (
+        <li key={c.runId} style={{ borderBottom: "1px solid var(--line)" }}>
+          <div class="row wraps" style={{ padding: "8px 16px" }}>
+            <State status={c.status} /><a class="mono clip grow" href={href(["run", c.runId])}>{c.runId}</a><span class="soft clip">{c.nodeId}</span>
+            <button type="button" class="btn tiny" aria-expanded={open === c.runId} onClick={() => setOpen(open === c.runId ? null : c.runId)}>{T.children.show}</button>
+          </div>
+          {open === c.runId && <Inline runId={c.runId} />}
+        </li>
+      ))}
+      {model.snapshot.value?.childRunsTruncated && <li class="soft" style={{ padding: "8px 16px" }}>{T.children.more}</li>}
+    </ul>
+  );
+}

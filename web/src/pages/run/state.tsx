@@ -1,0 +1,117 @@
+// Variables, channels and nodes after any event: a slider that folds the log again up to there.
+import { useMemo, useState } from "preact/hooks";
+import { refine, route } from "../../app/route";
+import { Fold } from "../../lib/fold";
+import { equal, type Json, type Obj } from "../../lib/json";
+import type { Event, Snapshot } from "../../lib/types";
+import { PAGE } from "../../lib/log";
+import { T, thousands } from "../../text";
+import { State } from "../../ui/state";
+import { Tree } from "../../ui/tree";
+import { addHistory, stateAt } from "./history";
+import type { RunModel } from "./model";
+
+const SLICE = 1000; // events folded at once
+
+/** A log that began in the middle, read from its beginning. */
+async function readAll(model: RunModel, say: (done: number) => void): Promise<void> {
+  const fold = new Fold(model.definition.peek() ?? null);
+  model.history.states = [fold.copy()];
+  for (let next = 0; next < model.log.length; ) {
+    const events = await model.read(next - 1);
+    if (events.length === 0) break;
+    for (let i = 0; i < events.length; i++) {
+      fold.apply(events[i] as Event);
+      addHistory(model.history, fold);
+      if (i % SLICE === SLICE - 1) await new Promise((resolve) => setTimeout(resolve));
+    }
+    next = fold.next;
+    say(next);
+  }
+  model.history.whole = true;
+  model.version.value++;
+}
+
+export function StatePane({ model }: { model: RunModel }) {
+  model.version.value;
+  const [done, setDone] = useState(-1);
+  const last = model.log.length - 1;
+  const asked = route.value.query["at"];
+  const at = asked === undefined ? last : Math.max(0, Math.min(last, Number(asked) || 0));
+  const past = asked !== undefined && at < last;
+  const start = useMemo(() => new Fold(model.definition.value ?? null), [model.definition.value]);
+  const found = past ? stateAt(model.history, model.log, start, at) : model.fold;
+  if (typeof found === "number") {
+    model.want(Math.floor(found / PAGE));
+  }
+  const fold = typeof found === "number" ? null : found;
+  const settled = past || model.tail.value === "ended"; // else it changes under the reader's eyes
+  const before = fold && settled && model.history.whole && at > 0 ? stateAt(model.history, model.log, start, at - 1) : null;
+  if (last < 0) return <p class="empty">{T.state.none}</p>;
+  const set = (seq: number | undefined): void => refine({ at: seq === undefined || seq >= last ? undefined : Math.max(0, seq) });
+  const event = model.log.get(at);
+  return (
+    <div class="stack loose" style={{ padding: "16px" }}>
+      {model.history.whole ? (
+        <div class="stack tight">
+          <div class="slider">
+            <label class="label" for="state-at">{T.state.at}</label>
+            <input id="state-at" type="range" min={0} max={last} value={at} aria-valuetext={`${at} ${event?.type ?? ""}`} onInput={(e) => set(Number(e.currentTarget.value))} />
+            <output class="num" for="state-at"><strong>{thousands(at)}</strong> <span class="soft">{T.state.of(thousands(last))}</span></output>
+            <span class="row">
+              <button type="button" class="btn tiny" aria-label={T.state.before} title={T.state.before} disabled={at === 0} onClick={() => set(at - 1)}>‹</button>
+              <button type="button" class="btn tiny" aria-label={T.state.after} title={T.state.after} disabled={at === last} onClick={() => set(at + 1)}>›</button>
+              <button type="button" class="btn tiny" disabled={!past} onClick={() => set(undefined)}>{T.state.latest}</button>
+            </span>
+          </div>
+          <p class="soft small wrap">{event ? `${event.type} ${event.nodeId ?? ""}` : ""}&nbsp;</p>
+        </div>
+      ) : done < 0 ? (
+        <button type="button" class="btn" onClick={() => (setDone(0), void readAll(model, setDone).catch(() => setDone(-1)))}>{T.state.read(thousands(model.log.length))}</button>
+      ) : (
+        <p role="status">{T.state.reading(thousands(done), thousands(model.log.length))}</p>
+      )}
+      {fold ? <Shown now={model.history.whole ? fold.snapshot() : (model.snapshot.value as Snapshot)} before={before instanceof Fold ? before.snapshot() : undefined} /> : <p class="empty">{T.loading}</p>}
+    </div>
+  );
+}
+
+type Part = Pick<Snapshot, "status" | "nodeStates" | "variables"> & Partial<Snapshot>;
+
+function Shown({ now, before }: { now: Part; before: Part | undefined }) {
+  return (
+    <>
+      <div class="row"><State status={now.status} />{now.currentNodeId && <span class="soft clip">{now.currentNodeId}</span>}</div>
+      <Values title={T.state.variables} now={now.variables} before={before?.variables} />
+      {(now.channels || before?.channels) && <Values title={T.state.channels} now={now.channels ?? {}} before={before && (before.channels ?? {})} />}
+      <section class="stack tight" aria-label={T.state.nodes}>
+        <h2 class="minor">{T.state.nodes}</h2>
+        {Object.keys(now.nodeStates).length === 0 && <p class="soft">{T.state.none}</p>}
+        <div class="row wraps">
+          {Object.entries(now.nodeStates).slice(0, 500).map(([id, n]) => (
+            <span key={id} class={`row ${before && !equal(n as Json, before.nodeStates[id] as Json | undefined) ? "changed" : ""}`}><State status={n.status} /><span class="clip" style={{ maxWidth: "180px" }}>{id}</span></span>
+          ))}
+        </div>
+      </section>
+    </>
+  );
+}
+
+function Values({ title, now, before }: { title: string; now: Obj; before: Obj | undefined }) {
+  const names = Object.keys(now);
+  return (
+    <section class="stack tight" aria-label={title}>
+      <h2 class="minor">{title}</h2>
+      {names.length === 0 && <p class="soft">{T.state.none}</p>}
+      <dl class="facts">
+        {names.map((name) => {
+          const changed = before !== undefined && !equal(now[name], before[name]);
+          return [
+            <dt key={`${name} `} class="wrap">{name}</dt>,
+            <dd key={name} class={changed ? "changed" : ""}><Tree value={now[name]} label={name} open={1} />{changed && <span class="sr">{T.state.changed}</span>}</dd>,
+          ];
+        })}
+      </dl>
+    </section>
+  );
+}
