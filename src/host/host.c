@@ -475,6 +475,8 @@ static int offer_sessions(struct host *h, struct wopr_error *err) {
     return mcp_server_add(server, set, err);
 }
 
+static bool ui_asked(const struct config *cfg) { return strcmp(cfg->host_ui, "on") == 0; }
+
 static int build_wire(struct host *h, struct wopr_error *err) {
     int64_t retention_s = h->cfg.host_retention_days * DAY_S;
     struct v1_config vc = {
@@ -503,6 +505,7 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .audit_s = h->cfg.host_audit_s,
         .traces = h->trace.on,
         .conversations = h->cfg.host_conversations,
+        .ui = ui_asked(&h->cfg),
         .wasm = h->sandbox ? sandbox_limits(h->sandbox) : (struct sandbox_limits){0},
         .memory = node_registry_find(h->types, STR("vendor.wopr.recall")) != NULL,
         .memory_entry_max = h->cfg.memory_entry_bytes_max,
@@ -584,7 +587,7 @@ int host_new(const struct config *cfg, const struct node_type *extra, size_t ext
     if (rc == 0) rc = build_hooks(h, err);
     if (rc == 0) rc = build_audit(h, err);
     if (rc == 0) rc = build_wire(h, err);
-    if (rc == 0 && cfg->wire_ui) rc = http_assets_new(&h->assets, err);
+    if (rc == 0 && ui_asked(cfg)) rc = http_assets_new(&h->assets, err);
     if (rc != 0) {
         host_free(h);
         return rc;

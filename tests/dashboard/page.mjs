@@ -474,6 +474,31 @@ test("a large log scrolls, and a large graph is drawn in part", LIMIT, async () 
   await page.end();
 });
 
+test("a million events scroll, and their state goes back in time", { ...LIMIT, skip: FULL ? false : "only with WOPR_DASHBOARD_FULL=1" }, async () => {
+  const run = await words(20000);
+  await reached(run, "completed");
+  await world("stretch", { run, events: 1000000 });
+  const page = await tab({ hash: `#/run/${run}` });
+  await sees(page, "1,000,000 events");
+  for (const share of [0, 0.5, 0.25, 1]) {
+    const from = Date.now();
+    await page.evaluate((part) => { const l = document.querySelector(".vlist"); l.scrollTop = l.scrollHeight * part; }, share);
+    await page.waitForFunction(() => {
+      const list = document.querySelector(".vlist");
+      const rows = [...document.querySelectorAll(".ev[data-seq]")];
+      return rows.length > 5 && rows.every((r) => r.innerText.includes(".") && Math.abs(parseFloat(r.style.top) - list.scrollTop) < 2000);
+    }, { timeout: WAIT_MS });
+    console.log(`# event ${(await shownSeqs(page))[0].seq} is on screen after ${Date.now() - from} ms`);
+  }
+  await show(page, `#/run/${run}?tab=state`);
+  await page.evaluate(() => [...document.querySelectorAll("button")].find((b) => b.innerText.startsWith("Read the whole log")).click());
+  await page.waitForSelector("#state-at", { timeout: 120000 });
+  await show(page, `#/run/${run}?tab=state&at=500000`);
+  await page.waitForFunction(() => document.querySelector("#state-at")?.value === "500000" && document.querySelector("#details").innerText.includes("Running"), { timeout: WAIT_MS });
+  console.log(`# heap ${((await page.evaluate(() => performance.memory?.usedJSHeapSize ?? 0)) / 1e6).toFixed(0)} MB`);
+  await page.end();
+});
+
 test("events arrive by the thousand and the page stays smooth", LIMIT, async () => {
   const run = await words(FULL ? 10000 : 2000, 1);
   const page = await tab({ hash: `#/run/${run}` });
