@@ -36,8 +36,8 @@ struct wr_next {
     } limits;
 };
 /* The state after from's pending step; from INIT: the first one.  All of it is of a, or borrows
- * from.  LOOP_INVALID_STATE; PRECONDITION_FAILED: WR_COMPLETED_MAX; INTERNAL_ERROR: more decisions than WR-96 allows, or a state of
- * another workflow. */
+ * from.  LOOP_INVALID_STATE; PRECONDITION_FAILED: WR_COMPLETED_MAX; INTERNAL_ERROR: more decisions
+ * than WR-96 allows, or a state of another workflow. */
 MUST_CHECK int wr_interpret(const struct wr_workflow *w, const struct wr_state *from,
                             struct str context, const struct wr_controls *controls, struct arena *a,
                             struct wr_next *out, struct wr_fault *f);
