@@ -185,8 +185,10 @@ int wr_event_seal(struct wr_event *e, struct arena *a, struct wr_fault *f) {
     wr_shape_write(&ENVELOPE, &out, &w);
     struct str bytes =
         buf_failed(&data) || buf_failed(&text) ? STR_NONE : arena_str(a, buf_str(&text));
+    bool over = buf_over(&data) || buf_over(&text);
     buf_fini(&data);
     buf_fini(&text);
+    if (over) return wr_fail(f, WR_SCHEMA_INVALID, "", "the event is larger than any may be");
     if (bytes.p == NULL) return wr_no_memory(f);
     int rc = wr_event_read(bytes, a, &again.e, f);
     if (rc == 0) e->bytes = bytes;

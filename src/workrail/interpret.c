@@ -52,6 +52,11 @@ static int walk_complete(struct walk *k, struct str id) {
     struct str key = walk_key(k, id, k->a);
     if (key.p == NULL || VEC_ROOM_IN(k->a, c->v, c->nr, k->completed_cap, FIRST_CAP) != 0)
         return wr_no_memory(k->f);
+    if (c->nr >= WR_COMPLETED_MAX)
+        return wr_fail(k->f, WR_PRECONDITION_FAILED, "",
+                       "this run has done %d steps, and a session keeps no more; start a new one "
+                       "with what is left",
+                       WR_COMPLETED_MAX);
     size_t at = c->nr;
     while (at > 0 && str_cmp(c->v[at - 1], key) > 0) at--;
     if (at > 0 && str_eq(c->v[at - 1], key)) return 0;

@@ -9,6 +9,8 @@
 
 #include "workrail/workflow.h"
 
+/* Steps and loops done in one run: each snapshot has them all. */
+enum { WR_COMPLETED_MAX = 10000 };
 struct wr_control {     /* of one wr.loop_control artifact, in the order they were given */
     struct str loop_id; /* p NULL: the innermost loop that is active */
     bool goes_on;
@@ -34,8 +36,8 @@ struct wr_next {
     } limits;
 };
 /* The state after from's pending step; from INIT: the first one.  All of it is of a, or borrows
- * from.  LOOP_INVALID_STATE; INTERNAL_ERROR: more decisions than WR-96 allows, or a state of
- * another workflow. */
+ * from.  LOOP_INVALID_STATE; PRECONDITION_FAILED: WR_COMPLETED_MAX; INTERNAL_ERROR: more decisions
+ * than WR-96 allows, or a state of another workflow. */
 MUST_CHECK int wr_interpret(const struct wr_workflow *w, const struct wr_state *from,
                             struct str context, const struct wr_controls *controls, struct arena *a,
                             struct wr_next *out, struct wr_fault *f);

@@ -149,7 +149,9 @@ int wr_document_write(const struct wr_shape *s, const void *base, struct arena *
     jw_init(&w, &b);
     write_object(s, base, NULL, &w);
     struct str text = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
+    bool over = buf_over(&b);
     buf_fini(&b);
+    if (over) return wr_fail(f, WR_SCHEMA_INVALID, "", "the document is larger than any may be");
     if (text.p == NULL) return wr_no_memory(f);
     int rc = wr_document_read(s, text, lim, a, again, f);
     if (rc == 0) *bytes = text;

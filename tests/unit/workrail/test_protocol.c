@@ -537,3 +537,27 @@ Test(workrail_protocol, arguments_are_checked_wr_216_wr_219, .init = up, .fini =
                   0);
     cr_expect_str_eq(f.e.pointer, "output.artifacts[0]");
 }
+
+Test(workrail_protocol, a_run_has_an_end_whatever_its_loops_say, .init = up, .fini = down) {
+    struct wr_workflow w;
+    struct wr_next next = {.state = {.kind = WR_S_RUNNING}};
+    struct wr_fault f = {.code = WR_FINE};
+    cr_assert_eq(wr_workflow_read(changed("\"maxIterations\":3", "\"maxIterations\":2000000000"),
+                                  kit_a, &w, &f),
+                 0);
+    struct str *v = ARENA_ARRAY(kit_a, struct str, WR_COMPLETED_MAX);
+    for (size_t i = 0; i < WR_COMPLETED_MAX; i++)
+        v[i] = arena_printf(kit_a, "investigation_pass@%05zu::inspect", i);
+    struct wr_frame at = {STR("investigation_pass"), 1000000, 0};
+    struct wr_state s = {.kind = WR_S_RUNNING,
+                         .completed = {v, WR_COMPLETED_MAX - 1},
+                         .stack = {&at, 1},
+                         .pending = 1};
+    s.step.step_id = STR("inspect");
+    s.step.path.v = &at;
+    s.step.path.nr = 1;
+    cr_expect_eq(wr_interpret(&w, &s, STR_NONE, NULL, kit_a, &next, &f), 0, "%s", f.e.message);
+    s.completed.nr = WR_COMPLETED_MAX;
+    cr_expect_neq(wr_interpret(&w, &s, STR_NONE, NULL, kit_a, &next, &f), 0);
+    cr_expect_eq(f.code, WR_PRECONDITION_FAILED, "%s", wr_code_name(f.code));
+}
