@@ -174,6 +174,7 @@ int cmd_answers(const struct options *o);
 int cmd_webhooks(const struct options *o);
 int cmd_telemetry(const struct options *o);
 int cmd_requests(const struct options *o);
+int cmd_packs(const struct options *o);
 int cmd_memory(const struct options *o);
 int cmd_startup(const struct options *o);
 int cmd_validation(const struct options *o);

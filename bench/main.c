@@ -32,6 +32,8 @@ static const struct figure {
      "a host --wopr on --db: runs a second and CPU of a run, with telemetry and without"},
     {"requests", cmd_requests,
      "a host --wopr on --db: runs of one request to the outside each, a second"},
+    {"packs", cmd_packs,
+     "a host --wopr on --db: modules of packs a second, and those beside a hostile one"},
     {"memory", cmd_memory, "resident memory of --pid"},
     {"startup", cmd_startup, "start of --wopr with --db to its first answer"},
     {"validation", cmd_validation, "cost of checking event payloads (in this process)"},

@@ -4,6 +4,7 @@ BUILD_PACKAGES="gcc g++ libc6-dev cmake make pkg-config python3 libmicrohttpd-de
 RUN_PACKAGES="curl"
 TEST_PACKAGES="clang lld libclang-rt-14-dev llvm libcriterion-dev curl git sqlite3 clang-format python3 binutils nginx-light mandoc zsh fish prometheus"
 NODE_PACKAGES="nodejs npm" # for openapi_tools and client_typescript, unless another npm is on the PATH
+BROWSER_PACKAGES="chromium" # for dashboard and client_browser
 CLIENT_PACKAGES="mypy python3-pip python3-venv python3-setuptools python3-wheel" # for client_python
 
 # Install the Debian packages that are not there yet.

@@ -5,6 +5,7 @@
 #include "cli/mcp_pipe.h"
 #include "mcp/server.h"
 #include "store/upkeep.h"
+#include "rail/tools.h"
 #include "wire/v1/v1.h"
 
 #include <signal.h>
@@ -129,6 +130,7 @@ static int describe(struct cli *c) {
     buf_init(&b, CLI_OUT_BYTES_MAX);
     int rc = mcp_server_new(&ABOUT, &s, &err);
     if (rc == 0) rc = v1_mcp_offer(s, &err);
+    if (rc == 0) rc = mcp_server_add(s, &RAIL_TOOLS_DESCRIBED, &err);
     if (rc == 0) mcp_server_describe(s, &b);
     mcp_server_free(s);
     buf_addc(&b, '\n');

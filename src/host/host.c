@@ -509,6 +509,8 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .issuers = h->issuers,
         .model_classes = ai_file_classes(h->ai, h->arena),
         .fixtures = h->fixtures,
+        .rail = h->rail,
+        .rail_version = WOPR_VERSION,
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)
 #include "host/config.def"

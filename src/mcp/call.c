@@ -122,6 +122,8 @@ enum mcp_step mcp_call_resource(struct mcp_exchange *x) {
         call->ctx = row->ctx;
         return MCP_CALL;
     }
-    return call_refuse(x, older ? MCP_RESOURCE_NOT_FOUND : MCP_INVALID_PARAMS,
-                       "there is no resource of this URI for this credential");
+    (void)call_refuse(x, older ? MCP_RESOURCE_NOT_FOUND : MCP_INVALID_PARAMS,
+                      "there is no resource of this URI for this credential");
+    x->error.data = mcp_uri_data(call, STR_NONE);
+    return MCP_REPLY;
 }

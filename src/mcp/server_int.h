@@ -45,6 +45,9 @@ bool mcp_uri_is_template(struct str uri);
 /* Does the URI fit?  Then the template's parameters are in call, decoded in its arena. */
 bool mcp_uri_fits(struct str pattern, struct str uri, struct mcp_call *call);
 
+/* {"uri":...} of the call, with the members of more, an object or empty: data of an error. */
+struct str mcp_uri_data(struct mcp_call *call, struct str more);
+
 /* --- list.c: one row as the lists show it, and lists --- */
 void mcp_tool_show(struct jw *w, const struct mcp_tool *t);
 void mcp_resource_show(struct jw *w, const struct mcp_resource *r, bool template);

@@ -25,9 +25,11 @@ int mcp_answer(struct mcp_call *call, struct str object) {
     return mcp_answer_text(call, STR_NONE, object.p ? object : str_c(NO_MEMORY));
 }
 
+int mcp_fail_too_large(struct mcp_call *call) { return mcp_fail(call, str_c(TOO_LARGE)); }
+
 int mcp_answer_text(struct mcp_call *call, struct str text, struct str object) {
     if (object.n > MCP_RESULT_BYTES_MAX || text.n > MCP_RESULT_BYTES_MAX)
-        return mcp_fail(call, str_c(TOO_LARGE));
+        return mcp_fail_too_large(call);
     if (object.p == NO_MEMORY) return mcp_fail(call, object);
     call->answer = (struct mcp_answer){.kind = MCP_ANSWERED, .object = object, .text = text};
     return MCP_DONE;

@@ -145,9 +145,12 @@ struct str mcp_param(const struct mcp_call *call, const char *name);
 int mcp_answer(struct mcp_call *call, struct str object);
 /* The same after a text item of prose.  object may be STR_NONE: only the text. */
 int mcp_answer_text(struct mcp_call *call, struct str text, struct str object);
-/* isError: true.  object: {"code","message","retry","details"?} (WR-231); STR_NONE, for want of
- * memory, becomes a fixed INTERNAL_ERROR. */
+/* isError: true.  object: {"code","message","retry","details"?} (WR-231), shown as text, and as
+ * structuredContent by tools without an output schema; STR_NONE, for want of memory, becomes a
+ * fixed INTERNAL_ERROR. */
 int mcp_fail(struct mcp_call *call, struct str object);
+/* RESULT_TOO_LARGE, as answers beyond MCP_RESULT_BYTES_MAX become by themselves. */
+int mcp_fail_too_large(struct mcp_call *call);
 enum mcp_retry { MCP_RETRY_NOT, MCP_RETRY_AT_ONCE, MCP_RETRY_AFTER };
 /* Makes that object.  message: what is wrong, where, what to do (WR-233), cut to 512 bytes.
  * details: a raw object or STR_NONE, left out beyond 4096 bytes. */

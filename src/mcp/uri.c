@@ -1,6 +1,7 @@
 /*
  * uri.c: URIs of resources, and their templates: {name} is one part without a slash.
  */
+#include "codec/jobj.h"
 #include "mcp/server_int.h"
 
 bool mcp_uri_is_template(struct str uri) { return uri.n > 0 && memchr(uri.p, '{', uri.n) != NULL; }
@@ -53,4 +54,12 @@ bool mcp_uri_fits(struct str pattern, struct str uri, struct mcp_call *call) {
         if (!part_take(name, &uri, pattern, call)) return false;
     }
     return str_eq(pattern, uri);
+}
+
+struct str mcp_uri_data(struct mcp_call *call, struct str more) {
+    struct jobj o;
+    jobj_begin(&o, 8 * MCP_NAME_BYTES_MAX + more.n);
+    jw_kstr(&o.w, "uri", call->uri);
+    if (more.n > 0) jw_members(&o.w, more);
+    return jobj_end(&o, call->arena);
 }

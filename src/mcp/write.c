@@ -28,14 +28,17 @@ static void text_item(struct jw *w, struct str text) {
     jw_end_object(w);
 }
 
-/* WR-220: the object as text, for clients that show nothing else, and as structuredContent. */
-static void tool_write(const struct mcp_answer *r, struct jw *w) {
+/* WR-220: the object as text, for clients that show nothing else, and as structuredContent.  A
+ * failure's is none of the output schema's, which clients hold it against all the same. */
+static void tool_write(const struct mcp_call *call, struct jw *w) {
+    const struct mcp_answer *r = &call->answer;
+    bool structured = r->kind == MCP_ANSWERED || !call->tool->output;
     jw_key(w, "content");
     jw_array(w);
     if (r->text.n > 0) text_item(w, r->text);
     if (r->object.n > 0) text_item(w, r->object);
     jw_end_array(w);
-    if (r->object.n > 0) jw_kraw(w, "structuredContent", r->object);
+    if (r->object.n > 0 && structured) jw_kraw(w, "structuredContent", r->object);
     jw_kbool(w, "isError", r->kind == MCP_FAILED);
 }
 
@@ -61,18 +64,19 @@ static void call_write(const struct mcp_exchange *x, struct jw *w) {
     modern_write(x, r->kind == MCP_ASKS ? "input_required" : "complete", w);
     if (r->kind == MCP_ASKS) ask_write(r, w);
     else if (x->call.resource) resource_write(&x->call, w);
-    else tool_write(r, w);
+    else tool_write(&x->call, w);
 }
 
 /* A resource has no isError: what failed is an error of the method, whose data says all. */
 static void failure_write(const struct mcp_exchange *x, struct buf *b) {
+    struct mcp_call uri = {.arena = x->call.arena, .uri = x->call.uri};
     struct str object = x->call.answer.object;
     bool unknown = str_eqc(json_get(object, "code"), "\"NOT_FOUND\"");
     int missing = x->context.era == MCP_MODERN ? MCP_INVALID_PARAMS : MCP_RESOURCE_NOT_FOUND;
     const struct mcp_error e = {.code = unknown ? missing : MCP_INTERNAL_ERROR,
                                 .message = unknown ? "there is no such resource"
                                                    : "the resource cannot be read; data says why",
-                                .data = object};
+                                .data = mcp_uri_data(&uri, object)};
     mcp_error_write(b, x->message.id, &e);
 }
 

@@ -147,10 +147,12 @@ static const struct mcp_tool ROWS[WR_TOOLS] = {
          .handler = tool_handle},
 };
 
-const struct mcp_tool *rail_tool_rows(size_t *nr) {
-    *nr = WR_TOOLS;
-    return ROWS;
-}
+#define INSTRUCTIONS                                                                               \
+    "Workflows lead you step by step: start_workflow, do the pending step, continue_workflow "     \
+    "with its tokens, until nextIntent is complete."
+
+const struct mcp_set RAIL_TOOLS_DESCRIBED = {
+    .tools = ROWS, .tools_nr = WR_TOOLS, .instructions = INSTRUCTIONS};
 
 /* --- a call --- */
 static struct str subject_of(const struct mcp_call *call) {
@@ -169,7 +171,7 @@ static int fault_answer(struct mcp_call *call, const struct wr_fault *f) {
     static const enum mcp_retry RETRIES[] = {[WR_RETRY_NO] = MCP_RETRY_NOT,
                                              [WR_RETRY_NOW] = MCP_RETRY_AT_ONCE,
                                              [WR_RETRY_AFTER] = MCP_RETRY_AFTER};
-    enum wr_code code = f->code == WR_OUT_OF_MEMORY ? WR_INTERNAL_ERROR : f->code;
+    enum wr_code code = wr_code_shown(f->code);
     struct str details = f->e.details[0] ? str_c(f->e.details) : STR_NONE;
     return mcp_fail_with(call, wr_code_name(code), arena_str(call->arena, str_c(f->e.message)),
                          RETRIES[wr_code_retry(f->code)], WR_RETRY_AFTER_MS,
@@ -205,7 +207,6 @@ const struct mcp_set *rail_tools(struct rail *r) {
         if (row_allowed(r, i)) rows[set->tools_nr++] = ROWS[i];
     set->tools = rows;
     set->ctx = r;
-    set->instructions = "Workflows lead you step by step: start_workflow, do the pending step, "
-                        "continue_workflow with its tokens, until nextIntent is complete.";
+    set->instructions = INSTRUCTIONS;
     return set;
 }

@@ -9,7 +9,7 @@
 
 /* Rows for a server: those that the flags of r allow (WR-213).  Lives as long as r. */
 const struct mcp_set *rail_tools(struct rail *r);
-/* All rows, whatever the flags: for the generated reference. */
-const struct mcp_tool *rail_tool_rows(size_t *nr);
+/* All rows, whatever the flags, with nothing behind them: to be described. */
+extern const struct mcp_set RAIL_TOOLS_DESCRIBED;
 
 #endif

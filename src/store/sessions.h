@@ -63,6 +63,9 @@ MUST_CHECK int store_session_event_by_key(struct store *s, int64_t session_no, s
 MUST_CHECK int store_session_blob(struct store *s, enum session_blob kind, struct str digest,
                                   struct arena *a, struct plan_session_blob *out,
                                   struct wopr_error *err);
+/* Does a session of the tenant refer to this compiled workflow? */
+MUST_CHECK int store_session_pinned(struct store *s, struct str tenant, bool test_mode,
+                                    struct str digest, bool *seen, struct wopr_error *err);
 /* Which run shows a node.  NOT_FOUND. */
 MUST_CHECK int store_session_node(struct store *s, int64_t session_no, struct str node_id,
                                   struct arena *a, struct plan_session_node *out,

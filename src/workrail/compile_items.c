@@ -209,8 +209,19 @@ static int64_t passes_read(struct object *o) {
     return n;
 }
 
+/* Loops of other releases have another form altogether; one sentence says so. */
+static bool loop_foreign(struct object *o) {
+    if (json_member_find(&o->m, "loop") == NULL) return false;
+    build_wrong(o->b, o->pointer,
+                "loop is a feature of other releases: for, until, forEach and "
+                "their variables are not known here; use loopId, while, "
+                "maxIterations and body");
+    return true;
+}
+
 static void loop_read(struct object *o, unsigned depth, struct wr_items *out) {
     struct build *b = o->b;
+    if (loop_foreign(o)) return;
     struct wr_loop loop = {.id = id_take(o, "loopId", true)};
     if (depth == WR_LOOP_DEPTH_MAX) {
         build_wrong(b, o->pointer, "loops are nested more than %d deep", WR_LOOP_DEPTH_MAX);
@@ -221,10 +232,6 @@ static void loop_read(struct object *o, unsigned depth, struct wr_items *out) {
     loop.condition_id = while_read(o);
     loop.max_iterations = passes_read(o);
     build_functions(o, &loop.functions);
-    if (object_raw(o, "loop").p != NULL)
-        build_wrong(b, o->pointer,
-                    "loop is a feature of other releases: for, until, forEach and "
-                    "their variables are not known here; use while");
     build_items(b, object_list(o, "body", true), build_at(b, o->pointer, "body"), depth + 1,
                 &loop.body);
     object_close(o);

@@ -115,11 +115,14 @@ static const char *const FOREIGN[] = {"about",
                                       "extensionPoints",
                                       "functionCalls",
                                       "guidance",
+                                      "hasValidation",
                                       "metaGuidance",
+                                      "metricsProfile",
                                       "preconditions",
                                       "promptFragments",
                                       "recommendedPreferences",
                                       "references",
+                                      "tags",
                                       "templateCall",
                                       "validatedAgainstSpecVersion"};
 
@@ -169,11 +172,15 @@ static void object_unknown(struct object *o, struct str name) {
                                         "version",
                                         "while"};
     for (size_t i = 0; i < sizeof KNOWN / sizeof *KNOWN; i++) near_try(&near, str_c(KNOWN[i]));
+    if (str_eq(near_best(&near), name)) {
+        build_wrong(o->b, o->pointer, "%.*s has no place here", (int)name.n, name.p);
+        return;
+    }
     build_wrong(o->b, o->pointer, "%.*s is no member known here%s", name.n > 64 ? 64 : (int)name.n,
                 name.n > 0 ? name.p : "", near_hint(&near, hint));
 }
 
 void object_close(struct object *o) {
-    for (size_t i = 0; i < o->m.n; i++)
+    for (size_t i = 0; i < o->m.n && o->b->problems->nr < PROBLEMS_MAX; i++)
         if (!o->used[i]) object_unknown(o, o->m.v[i].key);
 }

@@ -73,7 +73,8 @@ int wr_condition_check(struct str json, struct arena *a, struct wr_fault *f) {
 
 /* --- evaluation --- */
 
-struct scalar { /* a text, trimmed and lowered, and its number if it has one */
+enum { SCALAR_BYTES_MAX = 8192 }; /* a longer text equals only itself */
+struct scalar {                   /* a text, trimmed and lowered, and its number if it has one */
     struct str text;
     double number;
     bool is_scalar, is_number;
@@ -92,8 +93,9 @@ static bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\
 static struct scalar scalar_of(struct str raw, struct arena *a) {
     struct scalar v = {.is_scalar = true};
     enum json_type type = json_type_of(raw);
+    if (type == JSON_ARRAY || type == JSON_OBJECT || raw.n > SCALAR_BYTES_MAX)
+        return (struct scalar){.is_scalar = false};
     struct str s = type == JSON_STRING ? json_string(raw, a) : raw;
-    if (type == JSON_ARRAY || type == JSON_OBJECT) return (struct scalar){.is_scalar = false};
     while (s.n > 0 && blank(s.p[0])) s.p++, s.n--;
     while (s.n > 0 && blank(s.p[s.n - 1])) s.n--;
     v.text = lowered(s, a);

@@ -10,9 +10,11 @@ static const struct fault_row {
     const char *name;
     int neutral;
     enum wr_retry retry;
+    enum wr_code shown;
 } FAULTS[WR_CODES] = {
-    [WR_FINE] = {"OK", WOPR_OK, WR_RETRY_NO},
-#define FAULT(id, neutral, retry) [WR_##id] = {#id, WOPR_E_##neutral, WR_RETRY_##retry},
+    [WR_FINE] = {"OK", WOPR_OK, WR_RETRY_NO, WR_FINE},
+#define FAULT(id, neutral, retry, shown)                                                           \
+    [WR_##id] = {#id, WOPR_E_##neutral, WR_RETRY_##retry, WR_##shown},
 #include "workrail/faults.def"
 #undef FAULT
 };
@@ -25,6 +27,7 @@ static const struct fault_row *fault_row(enum wr_code code) {
 const char *wr_code_name(enum wr_code code) { return fault_row(code)->name; }
 int wr_code_neutral(enum wr_code code) { return fault_row(code)->neutral; }
 enum wr_retry wr_code_retry(enum wr_code code) { return fault_row(code)->retry; }
+enum wr_code wr_code_shown(enum wr_code code) { return fault_row(code)->shown; }
 
 int wr_fail(struct wr_fault *f, enum wr_code code, const char *where, const char *fmt, ...) {
     int rc = wr_code_neutral(code);

@@ -13,7 +13,7 @@
 
 enum wr_code {
     WR_FINE,
-#define FAULT(id, neutral, retry) WR_##id,
+#define FAULT(id, neutral, retry, shown) WR_##id,
 #include "workrail/faults.def"
 #undef FAULT
     WR_CODES
@@ -40,5 +40,6 @@ void wr_fault_details(struct wr_fault *f, const char *fmt, ...)
 const char *wr_code_name(enum wr_code code); /* "TOKEN_BAD_SIGNATURE"; "OK" for WR_FINE */
 int wr_code_neutral(enum wr_code code);      /* WOPR_E_* */
 enum wr_retry wr_code_retry(enum wr_code code);
+enum wr_code wr_code_shown(enum wr_code code); /* its name among tools (WR-232) */
 
 #endif

@@ -10,7 +10,8 @@
 
 enum {
     DECISIONS_MAX = 10000,
-    VISITS_MAX = 1000000, /* items looked at in one call */
+    WORK_MAX = 2000000,   /* items looked at in one call, and their conditions */
+    CONDITION_BYTES = 16, /* of a condition that cost as much as an item */
     FIRST_CAP = 8,
     TRACE_MAX = 2 * WR_TRACE_ENTRIES_MAX,
     SCRATCH_MAX = 8 << 20
@@ -25,7 +26,7 @@ struct walk {
     struct wr_next *out;
     struct wr_fault *f;
     struct arena *scratch; /* of one item */
-    size_t completed_cap, visits;
+    size_t completed_cap, work;
     struct wr_frame stack[WR_LOOP_DEPTH_MAX];
     size_t depth;
     bool done; /* a step is pending, or all is complete */
@@ -177,7 +178,9 @@ static int item_find(struct walk *k, const struct wr_items *items, size_t from, 
     bool due = false;
     size_t i = from;
     for (; rc == 0 && i < items->nr; i++) {
-        if (++k->visits > VISITS_MAX)
+        struct str when = items->v[i].loop ? STR_NONE : k->w->steps.v[items->v[i].at].run_condition;
+        k->work += 1 + when.n / CONDITION_BYTES;
+        if (k->work > WORK_MAX)
             return wr_fail(k->f, WR_INTERNAL_ERROR, "", "the workflow is too large to decide in");
         rc = item_due(k, &items->v[i], &due);
         if (due) break;

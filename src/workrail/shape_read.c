@@ -194,6 +194,8 @@ static int read_field(struct shape_in *in, const struct wr_field *d, struct str 
         return read_int(in, d, raw, at);
     case WF_BOOL:
         return json_bool(raw, at) ? 0 : field_wrong(in, "neither true nor false");
+    case WF_FLAG:
+        return json_bool(raw, at) && *(bool *)at ? 0 : field_wrong(in, "not true");
     case WF_ENUM:
         return read_enum(in, d->arg, raw, at);
     case WF_JSON:

@@ -30,6 +30,8 @@ static bool field_empty(const struct wr_field *d, const void *base) {
     case WF_BOOL:
     case WF_UNION:
         return false;
+    case WF_FLAG:
+        return !*(const bool *)at;
     case WF_ENUM:
         return *(const int *)at < 0;
     case WF_TEXTS:
@@ -85,6 +87,7 @@ static void write_value(const struct wr_field *d, const void *at, const char *ta
     case WF_INT:
         jw_int(w, *(const int64_t *)at);
         return;
+    case WF_FLAG:
     case WF_BOOL:
         jw_bool(w, *(const bool *)at);
         return;

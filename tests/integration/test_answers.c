@@ -23,6 +23,8 @@ static void up(void) {
                                        "all",
                                        "--address-rate",
                                        "10000",
+                                       "--session-workflows",
+                                       WOPR_SOURCE_DIR "/docs/examples/workrail",
                                        NULL};
     struct wopr_error err = {0};
     server_start(&sv, ARGS);
@@ -454,6 +456,39 @@ static void over_mcp(void) {
     say("getHostResourceMetadata", "/.well-known/oauth-protected-resource", NULL, NO_BEARER, 200);
 }
 
+static void sessions(void) {
+    const char *path = "/v1/x-workrail", *flows = fmt("%s/workflows", path);
+    struct reply r = say("listSessionWorkflows", flows, NULL, NULL, 200);
+    struct str id = json_string(json_path_get(r.body, STR("workflows.0.workflowId"), test_arena()),
+                                test_arena());
+    const char *one = fmt("%s/" STR_FMT, flows, STR_ARG(id));
+    say("getSessionWorkflow", one, NULL, NULL, 200);
+    say("getSessionWorkflow", fmt("%s?view=source", one), NULL, NULL, 200);
+    say("getSessionWorkflow", fmt("%s/project.none", flows), NULL, NULL, 404);
+    const char *start = fmt("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+                            "\"name\":\"start_workflow\",\"arguments\":{\"workflowId\":\"" STR_FMT
+                            "\"}}}",
+                            STR_ARG(id));
+    r = say("callMcp", "/v1/mcp", start, NULL, 200);
+    struct str session = json_string(
+        json_path_get(r.body, STR("result.structuredContent.session.sessionId"), test_arena()),
+        test_arena());
+    cr_assert_gt(session.n, 0, STR_FMT, STR_ARG(r.body));
+    const char *own = fmt("%s/sessions/" STR_FMT, path, STR_ARG(session));
+    say("listSessions", fmt("%s/sessions?limit=1", path), NULL, NULL, 200);
+    say("listSessions", fmt("%s/sessions?limit=0", path), NULL, NULL, 400);
+    r = say("getSession", own, NULL, NULL, 200);
+    struct str node = json_string(
+        json_path_get(r.body, STR("runs.0.nodes.0.nodeId"), test_arena()), test_arena());
+    say("getSession", fmt("%s/sessions/sess_none", path), NULL, NULL, 404);
+    say("getSessionNode", fmt("%s/nodes/" STR_FMT, own, STR_ARG(node)), NULL, NULL, 200);
+    say("getSessionNode", fmt("%s/nodes/node_none", own), NULL, NULL, 404);
+    r = say("exportSession", fmt("%s/bundle", own), NULL, NULL, 200);
+    const char *bundle = arena_cstr(test_arena(), r.body);
+    say("importSession", fmt("%s/bundles", path), bundle, NULL, 201);
+    say("importSession", fmt("%s/bundles", path), "{\"bundleSchemaVersion\":2}", NULL, 400);
+}
+
 static void packs(void) {
     static const char NAME[] = "vendor.answers.tools";
     const char *all = fmt("/v1/packs/%s/-", NAME), *one = fmt("%s/1.0.0", all);
@@ -526,6 +561,7 @@ Test(answers,
     webhooks();
     packs();
     over_mcp();
+    sessions();
     buf_addc(&answered, '\0');
     for (size_t i = 0; i < n; i++)
         cr_expect_not_null(strstr(answered.p, fmt("%s ", all[i].id)),

@@ -163,6 +163,31 @@ Test(audit, credentials_that_an_operator_sets_and_deletes_are_told /* AUD-3, NOD
     cr_expect_eq(verified(&out), 0, STR_FMT, STR_ARG(out));
 }
 
+/* By commands on the file and by requests: the digest of what was stored, once for each change. */
+Test(audit, agents_and_workflows_that_change_are_told /* AUD-3, AGT-40 */) {
+    static const char AGENT[] = WOPR_SOURCE_DIR "/docs/examples/agents/clerk.json";
+    static const char FLOW[] = WOPR_SOURCE_DIR "/docs/examples/hello.json";
+    static const char *const COMMANDS[][4] = {{"agents", "put", AGENT, NULL},
+                                              {"agents", "put", AGENT, NULL},
+                                              {"agents", "delete", "local.desk.clerk", NULL},
+                                              {"workflow", "put", FLOW, NULL},
+                                              {"workflow", "put", FLOW, NULL},
+                                              {"workflow", "delete", "hello", NULL}};
+    struct str out, err;
+    for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++)
+        cr_assert_eq(program(&sv, COMMANDS[i], &out, &err), 0, STR_FMT STR_FMT, STR_ARG(out),
+                     STR_ARG(err));
+    struct str all = entries();
+    static const char *const TYPES[] = {"agent.stored", "agent.deleted", "workflow.stored",
+                                        "workflow.deleted"};
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
+        cr_expect_eq(lines_with(all, fmt("\"type\":\"%s\"", TYPES[i]), ""), 1u, "%s: " STR_FMT,
+                     TYPES[i], STR_ARG(all));
+    cr_expect_eq(lines_with(all, "\"type\":\"agent.stored\"", "\"sha256\":\""), 1u);
+    cr_expect_eq(lines_with(all, "\"type\":\"workflow.deleted\"", "\"hello\""), 1u);
+    cr_expect_eq(verified(&out), 0, STR_FMT, STR_ARG(out));
+}
+
 Test(audit, a_repetition_does_nothing_and_is_told_as_a_request /* AUD-3 IDEM-5 */) {
     static const char *const KEY[] = {"Idempotency-Key: once", NULL};
     static const char BODY[] = "{\"workflowId\":\"conformance-noop\"}";

@@ -30,21 +30,21 @@ def read(path):
         return f.read()
 
 
-def install(work, source=HERE):
-    """npm ci of the lock file in the folder source, unless the same was installed here before."""
+def install(work, folder=HERE):
+    """npm ci by the lock file of a folder, unless the same was installed here before."""
     node_check()
     os.makedirs(work, exist_ok=True)
     with open(os.path.join(work, "lock"), "w") as lock:  # several tests need the tools, at the same time maybe
         fcntl.flock(lock, fcntl.LOCK_EX)
-        install_once(work, source)
+        install_once(work, folder)
 
 
-def install_once(work, source):
-    stamp, wanted = os.path.join(work, "installed"), read(os.path.join(source, "package-lock.json"))
+def install_once(work, folder):
+    stamp, wanted = os.path.join(work, "installed"), read(os.path.join(folder, "package-lock.json"))
     if os.path.exists(stamp) and read(stamp) == wanted:
         return
     for name in ("package.json", "package-lock.json"):
-        shutil.copy(os.path.join(source, name), os.path.join(work, name))
+        shutil.copy(os.path.join(folder, name), os.path.join(work, name))
     command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1"]
     try:
         got = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=INSTALL_S)

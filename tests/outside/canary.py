@@ -58,14 +58,15 @@ def workflow(url, ends):
     nodes = [node("say", "vendor.wopr.http", {"url": url + "/echo", "body": {"it": "{{s}}"}, "idempotencyKey": True}),
              node("n", "vendor.wopr.agent", {"prompt": "it is {{s}}", "tools": [{"node": {"typeId": "core.identity"}, "name": "note"}, {"ask": {}}]},
                   agent={"agentId": "vendor.test.teller"}, credentialsRef="mine"),
-             node("note", "vendor.wopr.remember", {"ref": "canary/notes", "content": "noted {{s}}, they say {{t}}", "tags": ["of {{s}}"]},
-                 inputs={"s": {"type": "variable", "variableName": "s"}, "t": {"type": "connection", "nodeId": "n", "outputKey": "text"}}),
+             node("keep", "core.setVariable", {"name": "said"}, inputs={"value": {"type": "connection", "nodeId": "n", "outputKey": "text"}}),
+             node("note", "vendor.wopr.remember", {"ref": "canary/notes", "content": "what the port says"},
+                  inputs={"content": {"type": "expression", "expression": "'noted ' + variables.s + ', they say ' + variables.said"}}),
              node("line", "vendor.wopr.log", {}, inputs={"message": {"type": "expression", "expression": "'it is ' + variables.s"}}),
              node("recall", "vendor.wopr.recall", {"ref": "canary/notes"}),
              node("end", "vendor.wopr.http", {"url": url + ends + "/{{s}}", "body": "{{s}}", "success": ["2xx"]})]
     edges = [{"id": "e%d" % i, "sourceNodeId": a["id"], "targetNodeId": b["id"]} for i, (a, b) in enumerate(zip(nodes, nodes[1:]))]
     return {"id": "canary", "name": "Canary", "version": "1", "nodes": nodes, "edges": edges, "triggers": [], "metadata": {}, "settings": {},
-            "variables": [{"name": "s", "type": "string", "required": True, "sensitive": True}]}
+            "variables": [{"name": "s", "type": "string", "required": True, "sensitive": True}, {"name": "said", "type": "string"}]}
 
 
 def spellings(secret):
@@ -162,6 +163,7 @@ def answers_look(h, ear, run, hooks, mid):
         rc, said = command(h, *words)
         expect(rc == 0 and said, "wopr %s: %d %s" % (" ".join(words), rc, said[:300]))
         holds("wopr " + words[0], said)
+        expect(words[0] != "memory" or "noted [REDACTED], they say" in said, "the note is there, without the value: %s" % said[:300])
 
 
 def sent_look(ear, tokens):

@@ -155,6 +155,49 @@ class Workflows:
         return cast(wire.WorkflowDefinition, self._call("getWorkflowVersion", path=path, **options))
 
 
+class Sessions:
+    """Sessions of agents that are led step by step over MCP: to be looked at, moved, and kept."""
+
+    def __init__(self, transport: Transport):
+        self._call = transport.call
+
+    def list(
+        self, *, limit: Optional[int] = None, below: Optional[int] = None, status: Optional[str] = None,
+        health: Optional[str] = None, workflow_id: Optional[str] = None, **options: Unpack[CallOptions],
+    ) -> wire.SessionList:
+        """One page, the last changed first."""
+        query = given(limit=limit, below=below, status=status, health=health, workflowId=workflow_id)
+        return cast(wire.SessionList, self._call("listSessions", query=query, **options))
+
+    def get(self, session_id: str, **options: Unpack[CallOptions]) -> wire.Session:
+        return cast(wire.Session, self._call("getSession", path={"sessionId": session_id}, **options))
+
+    def node(self, session_id: str, node_id: str, **options: Unpack[CallOptions]) -> wire.SessionNode:
+        path = {"sessionId": session_id, "sessionNodeId": node_id}
+        return cast(wire.SessionNode, self._call("getSessionNode", path=path, **options))
+
+    def export(
+        self, session_id: str, *, artifacts: Optional[bool] = None, salvage: Optional[bool] = None,
+        **options: Unpack[CallOptions],
+    ) -> wire.SessionBundle:
+        query = given(artifacts=artifacts, salvage=salvage)
+        return cast(wire.SessionBundle, self._call("exportSession", path={"sessionId": session_id}, query=query, **options))
+
+    def import_(
+        self, bundle: wire.SessionBundle, *, rename: Optional[bool] = None, **options: Unpack[CallOptions],
+    ) -> wire.SessionImported:
+        return cast(wire.SessionImported, self._call("importSession", body=bundle, query=given(rename=rename), **options))
+
+    def workflows(self, **options: Unpack[CallOptions]) -> wire.SessionWorkflows:
+        return cast(wire.SessionWorkflows, self._call("listSessionWorkflows", **options))
+
+    def workflow(
+        self, workflow_id: str, *, view: Optional[str] = None, hash: Optional[str] = None, **options: Unpack[CallOptions],
+    ) -> wire.SessionWorkflow:
+        path = {"sessionWorkflowId": workflow_id}
+        return cast(wire.SessionWorkflow, self._call("getSessionWorkflow", path=path, query=given(view=view, hash=hash), **options))
+
+
 class Agents:
     """Agents of the workspace: new runs go by what is stored when they start."""
 
@@ -420,6 +463,7 @@ class WoprClient:
         self.discovery = Discovery(transport)
         self.workflows = Workflows(transport)
         self.agents = Agents(transport)
+        self.sessions = Sessions(transport)
         self.node_types = NodeTypes(transport)
         self.runs = Runs(transport)
         self.interrupts = Interrupts(transport)

@@ -1528,6 +1528,71 @@ class ProtectedResource(TypedDict):
     scopes_supported: List[str]
 
 
+class SessionRow(TypedDict):
+    sessionId: str
+    sessionTitle: str
+    workflowId: NotRequired[str]
+    workflowHash: NotRequired[str]
+    runId: NotRequired[str]
+    status: NotRequired[Literal["in_progress", "blocked", "complete", "complete_with_gaps"]]
+    health: Literal["healthy", "corrupt_tail", "corrupt_head", "unknown_version"]
+    healthReason: NotRequired[Dict[str, Any]]
+    salvage: bool
+    nodeCount: NotRequired[int]
+    edgeCount: NotRequired[int]
+    tipCount: NotRequired[int]
+    hasUnresolvedGaps: NotRequired[bool]
+    recapSnippet: str
+    gitBranch: NotRequired[str]
+    repoRoot: NotRequired[str]
+    eventCount: int
+    keep: bool
+    lastModifiedMs: int
+
+
+class SessionList(TypedDict):
+    sessions: List[SessionRow]
+    nextBelow: NotRequired[int]
+
+
+class Session(TypedDict):
+    sessionId: str
+    health: str
+    healthReason: NotRequired[Dict[str, Any]]
+    salvage: bool
+    runs: List[Dict[str, Any]]
+    shownBy: List[Dict[str, Any]]
+
+
+class SessionNode(TypedDict):
+    nodeId: str
+    nodeKind: Literal["step", "checkpoint", "blocked_attempt"]
+    recapMarkdown: str
+    preferences: Dict[str, Any]
+
+
+class SessionBundle(TypedDict):
+    bundleSchemaVersion: int
+    bundleId: str
+    exportedAt: str
+    producer: Dict[str, Any]
+    integrity: Dict[str, Any]
+    session: Dict[str, Any]
+
+
+class SessionImported(TypedDict):
+    sessionId: str
+    importedAsNew: bool
+    created: bool
+
+
+class SessionWorkflows(TypedDict):
+    workflows: List[Dict[str, Any]]
+
+
+SessionWorkflow = Dict[str, Any]
+
+
 class Operation(NamedTuple):
     method: str
     path: str
@@ -1617,4 +1682,11 @@ OPERATIONS: Dict[str, Operation] = {
     "callMcp": Operation("POST", "/v1/mcp", False),
     "getResourceMetadata": Operation("GET", "/.well-known/oauth-protected-resource/v1/mcp", False),
     "getHostResourceMetadata": Operation("GET", "/.well-known/oauth-protected-resource", False),
+    "listSessions": Operation("GET", "/v1/x-workrail/sessions", False),
+    "getSession": Operation("GET", "/v1/x-workrail/sessions/{sessionId}", False),
+    "getSessionNode": Operation("GET", "/v1/x-workrail/sessions/{sessionId}/nodes/{sessionNodeId}", False),
+    "exportSession": Operation("GET", "/v1/x-workrail/sessions/{sessionId}/bundle", False),
+    "importSession": Operation("POST", "/v1/x-workrail/bundles", False),
+    "listSessionWorkflows": Operation("GET", "/v1/x-workrail/workflows", False),
+    "getSessionWorkflow": Operation("GET", "/v1/x-workrail/workflows/{sessionWorkflowId}", False),
 }

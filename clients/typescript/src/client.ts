@@ -95,6 +95,40 @@ class Workflows {
   }
 }
 
+/** Sessions of agents that are led step by step over MCP: to be looked at, moved, and kept. */
+class Sessions {
+  constructor(private readonly transport: Transport) {}
+
+  /** One page, the last changed first. */
+  list(query: wire.ListSessionsQuery = {}, options?: CallOptions): Promise<wire.SessionList> {
+    return this.transport.call("listSessions", { query: query as Query }, options);
+  }
+
+  get(sessionId: string, options?: CallOptions): Promise<wire.Session> {
+    return this.transport.call("getSession", { path: { sessionId } }, options);
+  }
+
+  node(sessionId: string, sessionNodeId: string, options?: CallOptions): Promise<wire.SessionNode> {
+    return this.transport.call("getSessionNode", { path: { sessionId, sessionNodeId } }, options);
+  }
+
+  export(sessionId: string, query: wire.ExportSessionQuery = {}, options?: CallOptions): Promise<wire.SessionBundle> {
+    return this.transport.call("exportSession", { path: { sessionId }, query: query as Query }, options);
+  }
+
+  import(bundle: wire.SessionBundle, query: wire.ImportSessionQuery = {}, options?: CallOptions): Promise<wire.SessionImported> {
+    return this.transport.call("importSession", { body: bundle, query: query as Query }, options);
+  }
+
+  workflows(options?: CallOptions): Promise<wire.SessionWorkflows> {
+    return this.transport.call("listSessionWorkflows", {}, options);
+  }
+
+  workflow(sessionWorkflowId: string, query: wire.GetSessionWorkflowQuery = {}, options?: CallOptions): Promise<wire.SessionWorkflow> {
+    return this.transport.call("getSessionWorkflow", { path: { sessionWorkflowId }, query: query as Query }, options);
+  }
+}
+
 /** Agents of the workspace: new runs go by what is stored when they start. */
 class Agents {
   constructor(private readonly transport: Transport) {}
@@ -354,6 +388,7 @@ export class WoprClient {
   readonly discovery: Discovery;
   readonly workflows: Workflows;
   readonly agents: Agents;
+  readonly sessions: Sessions;
   readonly nodeTypes: NodeTypes;
   readonly runs: Runs;
   readonly interrupts: Interrupts;
@@ -371,6 +406,7 @@ export class WoprClient {
     this.discovery = new Discovery(transport);
     this.workflows = new Workflows(transport);
     this.agents = new Agents(transport);
+    this.sessions = new Sessions(transport);
     this.nodeTypes = new NodeTypes(transport);
     this.runs = new Runs(transport);
     this.interrupts = new Interrupts(transport);

@@ -1996,6 +1996,77 @@ export interface ProtectedResource {
   scopes_supported: string[];
 }
 
+export interface SessionRow {
+  sessionId: string;
+  sessionTitle: string;
+  workflowId?: string;
+  workflowHash?: string;
+  /** Also the run that shows the session. */
+  runId?: string;
+  status?: "in_progress" | "blocked" | "complete" | "complete_with_gaps";
+  health: "healthy" | "corrupt_tail" | "corrupt_head" | "unknown_version";
+  healthReason?: Record<string, unknown>;
+  /** Damaged: what is shown is what was good before. */
+  salvage: boolean;
+  nodeCount?: number;
+  edgeCount?: number;
+  tipCount?: number;
+  hasUnresolvedGaps?: boolean;
+  recapSnippet: string;
+  gitBranch?: string;
+  repoRoot?: string;
+  eventCount: number;
+  keep: boolean;
+  lastModifiedMs: number;
+}
+
+export interface SessionList {
+  sessions: SessionRow[];
+  /** There may be more: pass it as below. */
+  nextBelow?: number;
+}
+
+export interface Session {
+  sessionId: string;
+  health: string;
+  healthReason?: Record<string, unknown>;
+  salvage: boolean;
+  runs: Record<string, unknown>[];
+  /** Runs of this API that show it, one for each branch. */
+  shownBy: Record<string, unknown>[];
+}
+
+export interface SessionNode {
+  nodeId: string;
+  nodeKind: "step" | "checkpoint" | "blocked_attempt";
+  recapMarkdown: string;
+  preferences: Record<string, unknown>;
+}
+
+export interface SessionBundle {
+  bundleSchemaVersion: number;
+  bundleId: string;
+  exportedAt: string;
+  producer: Record<string, unknown>;
+  integrity: Record<string, unknown>;
+  session: Record<string, unknown>;
+}
+
+export interface SessionImported {
+  sessionId: string;
+  /** Under an id of its own. */
+  importedAsNew: boolean;
+  /** false: the very session was here. */
+  created: boolean;
+}
+
+export interface SessionWorkflows {
+  workflows: Record<string, unknown>[];
+}
+
+/** The document itself: a source or a compiled form. */
+export type SessionWorkflow = Record<string, unknown>;
+
 /** Query parameters of `listWorkflows`. */
 export interface ListWorkflowsQuery {
   /** Entries per page. */
@@ -2203,6 +2274,38 @@ export interface VerifyAuditLogQuery {
   toSeq?: number;
 }
 
+/** Query parameters of `listSessions`. */
+export interface ListSessionsQuery {
+  /** Sessions at most. */
+  limit?: number;
+  /** Sessions after this place: nextBelow of the page before. */
+  below?: number;
+  status?: "in_progress" | "blocked" | "complete" | "complete_with_gaps";
+  health?: "healthy" | "corrupt_tail" | "corrupt_head" | "unknown_version";
+  workflowId?: string;
+}
+
+/** Query parameters of `exportSession`. */
+export interface ExportSessionQuery {
+  /** With the bytes of its artifacts. */
+  artifacts?: boolean;
+  /** Of a damaged session what is good before the damage. */
+  salvage?: boolean;
+}
+
+/** Query parameters of `importSession`. */
+export interface ImportSessionQuery {
+  /** When another session here has the id: import under a new one. */
+  rename?: boolean;
+}
+
+/** Query parameters of `getSessionWorkflow`. */
+export interface GetSessionWorkflowQuery {
+  view?: "source" | "compiled" | "pinned";
+  /** With view=pinned: workflowHash of a session. */
+  hash?: string;
+}
+
 /** What the host mounts: `{name}` in a path is a parameter. */
 export const operations = {
   getIndex: { method: "GET", path: "/", idempotent: false },
@@ -2286,6 +2389,13 @@ export const operations = {
   callMcp: { method: "POST", path: "/v1/mcp", idempotent: false },
   getResourceMetadata: { method: "GET", path: "/.well-known/oauth-protected-resource/v1/mcp", idempotent: false },
   getHostResourceMetadata: { method: "GET", path: "/.well-known/oauth-protected-resource", idempotent: false },
+  listSessions: { method: "GET", path: "/v1/x-workrail/sessions", idempotent: false },
+  getSession: { method: "GET", path: "/v1/x-workrail/sessions/{sessionId}", idempotent: false },
+  getSessionNode: { method: "GET", path: "/v1/x-workrail/sessions/{sessionId}/nodes/{sessionNodeId}", idempotent: false },
+  exportSession: { method: "GET", path: "/v1/x-workrail/sessions/{sessionId}/bundle", idempotent: false },
+  importSession: { method: "POST", path: "/v1/x-workrail/bundles", idempotent: false },
+  listSessionWorkflows: { method: "GET", path: "/v1/x-workrail/workflows", idempotent: false },
+  getSessionWorkflow: { method: "GET", path: "/v1/x-workrail/workflows/{sessionWorkflowId}", idempotent: false },
 } as const;
 
 export type OperationId = keyof typeof operations;

@@ -151,12 +151,24 @@ static int agent_place(struct conn *c, const struct agent_row *r, int64_t if_rev
     return rc;
 }
 
+/* AUD-3: what an agent may do is in its definition; of that the digest alone. */
+static int change_tell(struct conn *c, const char *type, const struct agent_row *r,
+                       struct wopr_error *err) {
+    const struct plan_audit row = {
+        .at_ms = r->updated_ms, .type = str_c(type), .tenant = r->tenant, .key_id = r->created_by};
+    char hex[65] = "";
+    if (r->definition.n > 0) sha256_hex(&r->digest, hex);
+    const struct audit_detail said[] = {{"agentId", r->agent_id}, {"sha256", str_c(hex)}};
+    return audit_tell(c, &row, said, 2, r->test_mode, err);
+}
+
 int store_agent_put(struct store *s, const struct agent_row *r, int64_t if_revision,
                     struct agent_put *out, struct wopr_error *err) {
     struct agent_put done = {.what = AGENT_SAME};
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
     rc = agent_place(s->writer, r, if_revision, &done, err);
+    if (rc == 0 && done.what != AGENT_SAME) rc = change_tell(s->writer, "agent.stored", r, err);
     rc = write_end(s, rc, err);
     if (rc == 0 || rc == WOPR_E_CONFLICT) *out = done;
     return rc;
@@ -187,6 +199,7 @@ int store_agent_delete(struct store *s, const struct agent_row *r, int64_t if_re
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
     rc = agent_remove(s->writer, r, if_revision, &done, err);
+    if (rc == 0) rc = change_tell(s->writer, "agent.deleted", r, err);
     rc = write_end(s, rc, err);
     if (rc == 0 || rc == WOPR_E_CONFLICT) *out = done;
     return rc;

@@ -8,6 +8,8 @@
 #include "store/audit.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
+#include "codec/jobj.h"
 #include "domain/audit.h"
 #include "store/sqlite/sql.h"
 
@@ -67,6 +69,21 @@ int audit_effect(struct conn *c, const struct plan_audit *row, struct wopr_error
     query_end(&q);
     if (rc != 1) return rc < 0 ? rc : 0;
     return entry_insert(c, row, err);
+}
+
+int audit_tell(struct conn *c, const struct plan_audit *row, const struct audit_detail *details,
+               size_t n, bool test_mode, struct wopr_error *err) {
+    struct plan_audit whole = *row;
+    struct jobj o;
+    jobj_begin(&o, AUDIT_ENTRY_MAX);
+    for (size_t i = 0; i < n; i++) jw_kstr_opt(&o.w, details[i].key, details[i].text);
+    jw_kbool(&o.w, "testMode", test_mode);
+    char *text = jobj_take(&o, &whole.details.n);
+    whole.details.p = text;
+    int rc = text ? audit_effect(c, &whole, err)
+                  : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an audit entry");
+    mem_free(text);
+    return rc;
 }
 
 int audit_key_changed(struct conn *c, const char *type, struct str tenant, struct str key_id,

@@ -5,11 +5,7 @@
 #include "store/credentials.h"
 
 #include "base/clock.h"
-#include "base/mem.h"
-#include "codec/jobj.h"
 #include "store/sqlite/sql.h"
-
-#define TOLD_BYTES_MAX (16u * 1024)
 
 static int row_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
     struct credential *c = row;
@@ -41,20 +37,13 @@ static void id_bind(struct query *q, const struct credential_id *id) {
 /* AUD-3: whose, and under which name; never the value. */
 static int change_tell(struct conn *c, const char *type, const struct credential_id *id,
                        struct str provider, struct wopr_error *err) {
-    struct plan_audit row = {.at_ms = clock_wall_ms(), .type = str_c(type), .tenant = id->tenant};
-    struct jobj o;
-    jobj_begin(&o, TOLD_BYTES_MAX);
-    jw_kstr(&o.w, "name", id->name);
-    if (provider.n > 0) jw_kstr(&o.w, "provider", provider);
-    if (id->issuer.n > 0) jw_kstr(&o.w, "issuer", id->issuer);
-    if (id->subject.n > 0) jw_kstr(&o.w, "subject", id->subject);
-    jw_kbool(&o.w, "testMode", id->test_mode);
-    char *details = jobj_take(&o, &row.details.n);
-    row.details.p = details;
-    int rc = details ? audit_effect(c, &row, err)
-                     : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an audit entry");
-    mem_free(details);
-    return rc;
+    const struct plan_audit row = {
+        .at_ms = clock_wall_ms(), .type = str_c(type), .tenant = id->tenant};
+    const struct audit_detail said[] = {{"name", id->name},
+                                        {"provider", provider},
+                                        {"issuer", id->issuer},
+                                        {"subject", id->subject}};
+    return audit_tell(c, &row, said, 4, id->test_mode, err);
 }
 
 /* Nothing was written: for which of the reasons? */

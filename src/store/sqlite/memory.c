@@ -9,9 +9,6 @@
 #include "codec/jobj.h"
 #include "store/sqlite/sql.h"
 
-/* Ref and id, each character of both as an escape of six: less than an audit entry may hold. */
-#define DELETION_BYTES_MAX (6u * (MEMORY_REF_MAX + MEMORY_ID_MAX) + 64u)
-
 static int row_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
     struct memory_row *r = row;
     (void)err;
@@ -185,18 +182,10 @@ int entry_put(const struct row_writer *w, const struct plan_entry *e) {
 /* AUD-3.  Of the entry its name alone: contents are in no audit log. */
 static int deletion_tell(struct conn *c, const struct memory_place *at, struct str id,
                          int64_t now_ms, struct wopr_error *err) {
-    struct plan_audit row = {.at_ms = now_ms, .type = STR("memory.deleted"), .tenant = at->tenant};
-    struct jobj o;
-    jobj_begin(&o, DELETION_BYTES_MAX);
-    jw_kstr(&o.w, "ref", at->ref);
-    jw_kstr(&o.w, "id", id);
-    jw_kbool(&o.w, "testMode", at->test_mode);
-    char *details = jobj_take(&o, &row.details.n);
-    row.details.p = details;
-    int rc = details ? audit_effect(c, &row, err)
-                     : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for an audit entry");
-    mem_free(details);
-    return rc;
+    const struct plan_audit row = {
+        .at_ms = now_ms, .type = STR("memory.deleted"), .tenant = at->tenant};
+    const struct audit_detail said[] = {{"ref", at->ref}, {"id", id}};
+    return audit_tell(c, &row, said, 2, at->test_mode, err);
 }
 
 int store_memory_delete(struct store *s, const struct memory_place *at, struct str id,

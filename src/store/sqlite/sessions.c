@@ -151,6 +151,20 @@ int store_session_blob(struct store *s, enum session_blob kind, struct str diges
     return rc;
 }
 
+int store_session_pinned(struct store *s, struct str tenant, bool test_mode, struct str digest,
+                         bool *seen, struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_SESSION_PINNED, err);
+    if (rc != 0) return rc;
+    bind_text(&q, digest);
+    bind_text(&q, tenant);
+    bind_int(&q, test_mode);
+    rc = query_step(&q, err);
+    query_end(&q);
+    if (rc >= 0) *seen = rc == 1;
+    return rc < 0 ? rc : 0;
+}
+
 int store_session_node(struct store *s, int64_t session_no, struct str node_id, struct arena *a,
                        struct plan_session_node *out, struct wopr_error *err) {
     struct plan_session_node n = {.seq = -1};

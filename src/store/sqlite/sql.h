@@ -226,6 +226,14 @@ MUST_CHECK int session_put(const struct row_writer *w, const struct plan *p);
 /* --- audit.c --- */
 /* Inside a write transaction: an entry about what it does, when the file is audited. */
 MUST_CHECK int audit_effect(struct conn *c, const struct plan_audit *row, struct wopr_error *err);
+/* The same with details made of texts that are not empty, and testMode. */
+struct audit_detail {
+    const char *key;
+    struct str text;
+};
+MUST_CHECK int audit_tell(struct conn *c, const struct plan_audit *row,
+                          const struct audit_detail *details, size_t n, bool test_mode,
+                          struct wopr_error *err);
 /* The same for a key that was created or revoked.  details: as in struct plan_audit. */
 MUST_CHECK int audit_key_changed(struct conn *c, const char *type, struct str tenant,
                                  struct str key_id, struct str details, struct wopr_error *err);

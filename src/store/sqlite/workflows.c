@@ -224,6 +224,18 @@ static int workflow_place(struct store *s, const struct workflow_row *w,
     return rc == 0 ? version_add(s, w, &out->revision, err) : rc;
 }
 
+/* AUD-3.  What all tenants share is the operator's, from files. */
+static int change_tell(struct store *s, const char *type, const struct workflow_row *w,
+                       struct wopr_error *err) {
+    const struct plan_audit row = {
+        .at_ms = w->updated_ms, .type = str_c(type), .tenant = w->tenant, .key_id = w->created_by};
+    char hex[65] = "";
+    if (w->tenant.n == 0) return 0;
+    if (w->text.n > 0) sha256_hex(&w->hash, hex);
+    const struct audit_detail said[] = {{"workflowId", w->workflow_id}, {"sha256", str_c(hex)}};
+    return audit_tell(s->writer, &row, said, 2, w->test_mode, err);
+}
+
 int store_workflow_put_on(struct store *s, const struct workflow_row *w,
                           const struct workflow_terms *terms, struct workflow_put *out,
                           struct wopr_error *err) {
@@ -231,6 +243,7 @@ int store_workflow_put_on(struct store *s, const struct workflow_row *w,
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
     rc = workflow_place(s, w, terms, &r, err);
+    if (rc == 0 && r.what != PUT_SAME) rc = change_tell(s, "workflow.stored", w, err);
     rc = write_end(s, rc, err);
     if (rc == 0 || rc == WOPR_E_QUOTA || rc == WOPR_E_CONFLICT) *out = r;
     return rc;
@@ -268,7 +281,9 @@ static int workflow_remove(struct store *s, const struct workflow_row *w, struct
 int store_workflow_delete(struct store *s, const struct workflow_row *w, struct wopr_error *err) {
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
-    return write_end(s, workflow_remove(s, w, err), err);
+    rc = workflow_remove(s, w, err);
+    if (rc == 0) rc = change_tell(s, "workflow.deleted", w, err);
+    return write_end(s, rc, err);
 }
 
 /* --- reads --- */

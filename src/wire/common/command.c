@@ -71,7 +71,7 @@ static void cmd_done(struct engine_cmd *cmd) {
 }
 
 /* The Subject that events record (D18): no personal data, ids only. */
-static struct str subject_render(const struct http_call *c) {
+struct str wire_subject(const struct http_call *c) {
     static const struct {
         const char *lane, *kind;
     } LANES[] = {[LANE_API_KEY] = {"api-key", "user"},
@@ -91,7 +91,7 @@ static struct str subject_render(const struct http_call *c) {
 int wire_cmd_new(struct http_call *c, enum engine_op op, const struct wire_spelling *spelling,
                  struct wire_cmd **out, struct wopr_error *err) {
     struct wire_cmd *wc = ARENA_NEW(c->arena, struct wire_cmd);
-    struct str subject = wc ? subject_render(c) : STR_NONE;
+    struct str subject = wc ? wire_subject(c) : STR_NONE;
     if (!subject.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the command");
     struct plan_audit *audit = wire_of(c)->audit ? ARENA_NEW(c->arena, struct plan_audit) : NULL;
     if (audit) http_audit_of(c, audit);

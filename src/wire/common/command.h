@@ -41,4 +41,7 @@ int wire_cmd_submit(struct wire_cmd *wc);
 bool wire_cmd_respond(struct engine_cmd *cmd, const struct engine_result *r,
                       struct idem_response *out);
 
+/* Who calls, as runs record it (D18), in the call's arena; STR_NONE: no memory. */
+struct str wire_subject(const struct http_call *c);
+
 #endif

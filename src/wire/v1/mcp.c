@@ -83,8 +83,10 @@ int v1_mcp_fail_as(struct mcp_visit *v, struct str envelope, int status) {
 void v1_mcp_answered(struct http_call *c, void *visit) {
     struct mcp_visit *v = visit;
     if (c->status == 401) return;
-    struct str text = arena_str(c->arena, c->reply); /* the answer goes with its owner */
-    if (c->status >= 400) (void)v1_mcp_fail_as(v, text, c->status);
+    bool fits = c->reply.n <= MCP_RESULT_BYTES_MAX;
+    struct str text = fits ? arena_str(c->arena, c->reply) : STR_NONE; /* it goes with its owner */
+    if (!fits) (void)mcp_fail_too_large(&v->x.call);
+    else if (c->status >= 400) (void)v1_mcp_fail_as(v, text, c->status);
     else if (text.p) (void)mcp_answer(&v->x.call, text);
     else (void)mcp_fail(&v->x.call, STR_NONE);
     c->headers_nr = 0;

@@ -26,7 +26,8 @@ MUST_CHECK int v1_mcp_run_of(struct mcp_call *call, struct run_head *out, struct
 /* The answer of an operation becomes the result of a tool or the contents of a resource. */
 void v1_mcp_answered(struct http_call *c, void *visit);
 
-extern const struct mcp_set V1_MCP_RUNS; /* mcp_rows.c */
+extern const struct mcp_set V1_MCP_RUNS;     /* mcp_rows.c */
+extern const struct mcp_set V1_MCP_FIXTURES; /* mcp_fixtures.c */
 /* Handlers of its rows. */
 int v1_mcp_route(struct mcp_call *call);   /* mcp_route.c: an operation answers */
 int v1_mcp_wait(struct mcp_call *call);    /* mcp_wait.c */

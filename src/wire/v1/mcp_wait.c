@@ -98,9 +98,12 @@ static enum reason watch_look(struct watch *w) {
     struct wopr_error err;
     struct run_head head;
     struct arena *a = arena_new(STATE_ARENA_BYTES);
-    enum reason why = STILL_RUNS;
-    if (a && store_run_head(w->store, w->x.call.who.tenant, w->x.call.who.test_mode, w->head.run_id,
-                            a, &head, &err) == 0) {
+    const struct mcp_caller *who = &w->x.call.who;
+    int rc =
+        a ? store_run_head(w->store, who->tenant, who->test_mode, w->head.run_id, a, &head, &err)
+          : WOPR_E_NO_MEMORY;
+    enum reason why = rc == WOPR_E_EXPIRED || rc == WOPR_E_NOT_FOUND ? HAS_ENDED : STILL_RUNS;
+    if (rc == 0) {
         w->head.status = head.status;
         w->head.next_seq = head.next_seq;
         why = reason_of(&head, w->until_end);

@@ -68,7 +68,9 @@ static int mcp_build(struct v1 *v, struct wopr_error *err) {
     if (!version) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the tools of MCP");
     const struct mcp_about about = {.name = "wopr", .title = "WOPR", .version = version};
     int rc = mcp_server_new(&about, &v->mcp, err);
-    return rc != 0 ? rc : v1_mcp_offer(v->mcp, err);
+    if (rc == 0) rc = v1_mcp_offer(v->mcp, err);
+    if (rc == 0 && v->cfg.conformance) rc = mcp_server_add(v->mcp, &V1_MCP_FIXTURES, err);
+    return rc;
 }
 
 int v1_new(const struct v1_config *cfg, struct engine *engine, struct journal *journal,

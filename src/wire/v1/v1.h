@@ -12,6 +12,7 @@
 #include "http/http.h"
 #include "store/runs.h"
 
+struct rail;
 struct v1_config {
     const char *version, *vendor; /* implementation {name "wopr", version, vendor} */
     struct run_limits limits;
@@ -48,6 +49,8 @@ struct v1_config {
     const char *const *model_classes;   /* of AgentRef, that providers here were named for (AGT-13),
                                          * NULL-terminated; NULL: none are advertised */
     bool mcp;                           /* POST /v1/mcp answers */
+    struct rail *rail;                  /* sessions of agents that are led */
+    const char *rail_version;           /* of this program, as bundles name it; lives as long */
     const char *const
         *fixtures; /* advertised fixture ids: seeded and executable here (CAP-23, FIX-3) */
 };

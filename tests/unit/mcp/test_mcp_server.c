@@ -63,10 +63,11 @@ Test(mcp_server, arguments_that_do_not_fit_are_a_result_that_a_model_reads /* WR
     for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
         struct str answer = kit_send(BAD[i]);
         cr_expect(str_eqc(kit_at(answer, "result.isError"), "true"), STR_FMT, STR_ARG(answer));
-        cr_expect(str_eqc(kit_at(answer, "result.structuredContent.code"), "VALIDATION_ERROR"));
-        cr_expect(str_eqc(kit_at(answer, "result.structuredContent.retry.kind"), "not_retryable"));
-        cr_expect(kit_at(answer, "result.structuredContent.details.validationErrors.0.message").n >
-                  0);
+        cr_expect_eq(kit_at(answer, "result.structuredContent").n, 0u, "it has an output schema");
+        struct str why = kit_at(answer, "result.content.0.text");
+        cr_expect(str_eqc(kit_at(why, "code"), "VALIDATION_ERROR"));
+        cr_expect(str_eqc(kit_at(why, "retry.kind"), "not_retryable"));
+        cr_expect(kit_at(why, "details.validationErrors.0.message").n > 0);
     }
     struct str answer = kit_send(CALL("judge", "{\"x\":1}"));
     cr_expect(str_eqc(kit_at(answer, "result.structuredContent.x"), "1"), "it judges by itself");
@@ -113,7 +114,7 @@ Test(mcp_server, a_question_goes_to_clients_that_can_ask_and_comes_back_with_the
 
 #define READ_OF(uri)                                                                               \
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":\"" uri "\"}" \
-                                                                                             "}"
+    "}"
 
 static void expect_read(const char *text, const char *id, const char *part) {
     struct str answer = kit_send(text);
@@ -136,6 +137,10 @@ Test(mcp_server, a_resource_is_found_by_its_uri_or_its_template) {
         cr_expect(str_eqc(kit_at(kit_send(NONE[i]), "error.code"), "-32002"), "%s", NONE[i]);
     struct str answer = kit_send(MODERN("resources/read", "\"uri\":\"kit://nothing\","));
     cr_expect(str_eqc(kit_at(answer, "error.code"), "-32602"));
+    cr_expect(str_eqc(kit_at(answer, "error.data.uri"), "kit://nothing"));
+    answer = kit_send(READ_OF("kit://things/none"));
+    cr_expect(str_eqc(kit_at(answer, "error.data.uri"), "kit://things/none"));
+    cr_expect(str_eqc(kit_at(answer, "error.data.code"), "NOT_FOUND"));
     kit.scopes = SCOPE_A;
     cr_expect(kit_at(kit_send(READ_OF("kit://things/a/b")), "error.code").n > 0);
 }

@@ -127,6 +127,31 @@ Test(workrail_protocol, v_pr_8_to_9_checkpoint_and_scope, .init = up, .fini = do
     cr_expect_eq(rail_event(&r, WR_EDGE_CREATED)->u.edge.cause, WR_INTENTIONAL_FORK, "WR-30");
 }
 
+static enum wr_code located(struct str token, struct str hash) {
+    struct wr_token t;
+    struct wr_fault f = {.code = WR_FINE};
+    size_t run, node;
+    enum wr_token_kind kind = token.p[0] == 's' ? WR_TOKEN_STATE : WR_TOKEN_ACK;
+    cr_assert_eq(wr_token_read(&r.keys, token, kind, "stateToken", kit_a, &t, &f), 0);
+    if (hash.p != NULL) t.workflow_hash = hash;
+    (void)!wr_token_locate(r.s, &t, "stateToken", &run, &node, &f);
+    return f.code;
+}
+
+Test(workrail_protocol, v_tk_n12_to_n13_a_step_that_is_not_known_and_another_hash, .init = up,
+     .fini = down) {
+    rail_start(&r, NULL);
+    struct str state = rail_get(r.reply, "stateToken");
+    kit_same("V-TK-N12", str_c(wr_code_name(located(kit_line("V-TK-1 token"), STR_NONE))),
+             kit_code("V-TK-N12", 1, 0));
+    kit_same("V-TK-N12", str_c(wr_code_name(located(kit_line("V-TK-2 token"), STR_NONE))),
+             kit_code("V-TK-N12", 1, 0));
+    cr_expect_eq(located(state, STR_NONE), WR_FINE);
+    struct wr_digest other = wr_digest_of(STR("another"));
+    kit_same("V-TK-N13", str_c(wr_code_name(located(state, wr_digest_str(&other)))),
+             kit_code("V-TK-N13", 1, 0));
+}
+
 Test(workrail_protocol, a_checkpoint_with_notes_leaves_the_ack_usable_wr_145_wr_146, .init = up,
      .fini = down) {
     rail_start(&r, NULL);
@@ -334,4 +359,181 @@ Test(workrail_protocol, v_out_6_order_of_outputs_wr_40, .init = up, .fini = down
               "V-OUT-6");
     kit_same("V-OUT-6", str_n(mid->u.output.sha256.p + 7, 64), kit_code("V-JCS-12", 3, 0));
     kit_same("V-OUT-6", str_n(last->u.output.sha256.p + 7, 64), kit_code("V-JCS-11", 3, 0));
+}
+
+/* --- what blocks beside the output (WR-148), and what is disclosed --- */
+
+static void open_source(const char *source) {
+    struct wr_workflow w;
+    struct wr_problems problems;
+    struct wr_fault f;
+    cr_assert_eq(wr_compile(str_c(source), WR_PROJECT, kit_a, &w, &problems, &f), 0, "%s",
+                 f.e.message);
+    rail_close(&r);
+    rail_open(&r, w.bytes);
+    rail_start(&r, NULL);
+}
+#define OBSERVED(status)                                                                           \
+    ",\"output\":{\"notesMarkdown\":\"n\",\"artifacts\":[{\"kind\":\"wr.capability_observation\"," \
+    "\"capability\":\"web_browsing\",\"status\":\"" status "\",\"attempted\":true}]}"
+#define WEB                                                                                        \
+    "{\"id\":\"project.web\",\"recommendedAutonomy\":\"guided\",\"capabilities\":{"                \
+    "\"web_browsing\":\"required\"},\"steps\":[{\"id\":\"s\",\"title\":\"S\",\"prompt\":\"p\"},{"  \
+    "\"id\":\"e\",\"title\":\"E\",\"prompt\":\"p\"}]}"
+
+Test(workrail_protocol, a_required_capability_is_probed_and_blocks_wr_169_wr_202, .init = up,
+     .fini = down) {
+    open_source(WEB);
+    pending_is("WR-202", "wr_probe_web_browsing", "perform_pending_then_continue");
+    struct str state = rail_get(r.reply, "stateToken");
+    fine("unavailable", rail_next(&r, OBSERVED("unavailable")));
+    kit_same("WR-148", rail_get(r.reply, "blockers.blockers.0.code"),
+             STR("REQUIRED_CAPABILITY_UNAVAILABLE"));
+    kit_same("WR-138", rail_get(r.reply, "nextCall"), STR("null"));
+    cr_expect(rail_get(r.reply, "retryAckToken").p == NULL, "WR-138");
+    cr_expect_eq(rail_next(&r, OBSERVED("available")), WR_TOKEN_SCOPE_MISMATCH, "WR-114, 17");
+    fine("fresh", rail_continue(&r, state, STR_NONE, ""));
+    fine("available", rail_next(&r, OBSERVED("available")));
+    pending_is("WR-202", "s", "perform_pending_then_continue");
+    const struct wr_event *e = rail_event(&r, WR_CAPABILITY_OBSERVED);
+    cr_assert_not_null(e);
+    cr_expect(e->u.capability.provenance == WR_PROBE_STEP && e->u.capability.result == 0);
+    fine("strong evidence to the contrary", rail_next(&r, OBSERVED("unknown")));
+    kit_same("WR-148", rail_get(r.reply, "blockers.blockers.0.code"),
+             STR("REQUIRED_CAPABILITY_UNKNOWN"));
+}
+
+Test(workrail_protocol, never_stop_tells_of_a_capability_once_wr_139_wr_151_wr_152, .init = up,
+     .fini = down) {
+    open_source(WEB);
+    fine("probe", rail_next(&r, ",\"output\":{\"notesMarkdown\":\"n\",\"artifacts\":[{\"kind\":"
+                                "\"wr.capability_observation\",\"capability\":\"web_browsing\","
+                                "\"status\":\"unavailable\",\"attempted\":true}]},\"preferences\":"
+                                "{\"autonomy\":\"full_auto_never_stop\"}"));
+    kit_same("WR-139", rail_get(r.reply, "kind"), STR("ok"));
+    cr_expect(has(rail_get(r.reply, "warnings.0"), "web_browsing"));
+    cr_expect(has(rail_get(r.reply, "warnings.1"), "recommends"), "WR-152");
+    fine("next", rail_next(&r, RAIL_NOTES));
+    for (size_t i = r.before; i < r.events_nr; i++)
+        cr_expect(r.events[i]->kind != WR_GAP_RECORDED ||
+                      r.events[i]->u.gap.category != WR_CAPABILITY_MISSING,
+                  "told twice on a path");
+    fine("last", rail_next(&r, RAIL_NOTES));
+    kit_same("end", rail_get(r.reply, "isComplete"), STR("true"));
+    enum wr_run_status status;
+    cr_assert_eq(wr_run_status(r.s, 0, r.s->nodes_nr - 1, WR_S_COMPLETE, &status, &r.f), 0);
+    cr_expect_eq(status, WR_COMPLETE_WITH_GAPS);
+}
+
+Test(workrail_protocol, what_only_the_user_can_do_blocks_for_good_q_4, .init = up, .fini = down) {
+    rail_start(&r, NULL);
+    fine("user", rail_next(&r, ",\"output\":{\"notesMarkdown\":\"n\",\"artifacts\":[{\"kind\":"
+                               "\"wr.user_only_dependency\",\"reason\":\"needs_user_approval\","
+                               "\"summary\":\"Sign it.\"}]}"));
+    kit_same("Q-4", rail_get(r.reply, "blockers.blockers.0.code"), STR("USER_ONLY_DEPENDENCY"));
+    kit_same("Q-4", rail_get(r.reply, "retryable"), STR("false"));
+    cr_expect(has(rail_get(r.reply, "blockers.blockers.0.message"), "Sign it."));
+    cr_expect_eq(rail_state(&r).block.reason.detail, WR_D_NEEDS_USER_APPROVAL);
+}
+
+Test(workrail_protocol, a_report_that_fits_no_form_is_told_and_loses_nothing, .init = up,
+     .fini = down) {
+    rail_start(&r, NULL);
+    struct str state = rail_get(r.reply, "stateToken"), ack = rail_get(r.reply, "ackToken");
+    cr_expect_eq(rail_continue(&r, state, ack,
+                               ",\"output\":{\"notesMarkdown\":\"n\",\"artifacts\":[{\"kind\":"
+                               "\"wr.user_only_dependency\",\"reason\":\"because\"}]}"),
+                 WR_VALIDATION_ERROR);
+    cr_expect_str_eq(r.f.e.pointer, "output.artifacts[0]");
+    appended("refused", "");
+    fine("the attempt is as good as before", rail_continue(&r, state, ack, RAIL_NOTES));
+    appended("accepted", ADVANCED);
+}
+
+Test(workrail_protocol, a_branch_has_its_own_context_q_11, .init = up, .fini = down) {
+    rail_start(&r, "{\"x\":1,\"gone\":null}");
+    appended("start", "session_created run_started node_created preferences_changed context_set");
+    kit_same("WR-172", wr_node_context(r.s, 0), STR("{\"x\":1}"));
+    struct str state = rail_get(r.reply, "stateToken");
+    fine("one", rail_next(&r, RAIL_NOTES ",\"context\":{\"y\":2}"));
+    fine("fresh", rail_continue(&r, state, STR_NONE, ""));
+    fine("two", rail_next(&r, RAIL_NOTES ",\"context\":{\"z\":3,\"x\":null}"));
+    kit_same("Q-11", wr_node_context(r.s, 1), STR("{\"x\":1,\"y\":2}"));
+    kit_same("Q-11", wr_node_context(r.s, 2), STR("{\"z\":3}"));
+    fine("same again", rail_next(&r, RAIL_NOTES ",\"context\":{\"z\":3}"));
+    cr_expect_null(rail_event(&r, WR_CONTEXT_SET), "no change, no event (V-CX-5)");
+}
+
+Test(workrail_protocol, a_resumed_agent_reads_what_was_done_wr_208, .init = up, .fini = down) {
+    rail_start(&r, NULL);
+    struct str state0 = rail_get(r.reply, "stateToken");
+    fine("triage", rail_next(&r, ",\"output\":{\"notesMarkdown\":\"The risk is in the cookie.\"}"));
+    struct str state1 = rail_get(r.reply, "stateToken");
+    cr_expect_not(has(r.reply, "Recovery Context"), "not after an advance");
+    fine("tip", rail_continue(&r, state1, STR_NONE, ""));
+    struct str prompt = rail_get(r.reply, "pending.prompt");
+    cr_expect(
+        has(prompt, "## Recovery Context\n\n### Ancestry Recap\n\nThe risk is in the cookie."),
+        STR_FMT, STR_ARG(prompt));
+    fine("an older node", rail_continue(&r, state0, STR_NONE, ""));
+    prompt = rail_get(r.reply, "pending.prompt");
+    cr_expect(has(prompt, "### Branch Summary\n\n- node_"), STR_FMT, STR_ARG(prompt));
+    cr_expect(has(prompt, "### Downstream Recap (Preferred Branch)\n\nThe risk is"), STR_FMT,
+              STR_ARG(prompt));
+}
+
+Test(workrail_protocol, recovery_stays_within_its_budget_wr_209, .init = up, .fini = down) {
+    rail_start(&r, NULL);
+    struct str state0 = rail_get(r.reply, "stateToken"), notes = kit_repeat("\xC3\xA9", 2048, "");
+    const char *big = arena_printf(kit_a,
+                                   ",\"output\":{\"notesMarkdown\":\"" STR_FMT
+                                   "\",\"artifacts\":[{\"kind\":\"wr.loop_control\","
+                                   "\"decision\":\"continue\"}]}",
+                                   STR_ARG(notes))
+                          .p;
+    const char *plain =
+        arena_printf(kit_a, ",\"output\":{\"notesMarkdown\":\"" STR_FMT "\"}", STR_ARG(notes)).p;
+    fine("triage", rail_next(&r, plain));
+    for (int i = 0; i < 3; i++) {
+        fine("inspect", rail_next(&r, plain));
+        fine("decide", rail_next(&r, big));
+    }
+    fine("tip", rail_continue(&r, rail_get(r.reply, "stateToken"), STR_NONE, ""));
+    struct str prompt = rail_get(r.reply, "pending.prompt");
+    cr_expect(prompt.n < WR_RECOVERY_MAX + 400 && prompt.n > WR_RECOVERY_MAX - 100, "%zu",
+              prompt.n);
+    cr_expect(has(prompt, "\n\n[TRUNCATED]\n(1 sections left out)"), STR_FMT, STR_ARG(prompt));
+    cr_expect(utf8_valid(prompt));
+    fine("root", rail_continue(&r, state0, STR_NONE, ""));
+    cr_expect(rail_get(r.reply, "pending.prompt").n < WR_RECOVERY_MAX + 400);
+}
+
+Test(workrail_protocol, arguments_are_checked_wr_216_wr_219, .init = up, .fini = down) {
+    struct wr_call call;
+    struct wr_fault f = {.code = WR_FINE};
+    cr_expect_neq(wr_call_read(WR_TOOL_START, STR("{\"workflowID\":\"a.b\"}"), kit_a, &call, &f),
+                  0);
+    cr_expect(strstr(f.e.message, "did you mean workflowId") != NULL, "%s", f.e.message);
+    cr_expect(strstr(f.e.details, "\"template\"") != NULL, "%s", f.e.details);
+    cr_expect_neq(wr_call_read(WR_TOOL_CONTINUE,
+                               STR("{\"stateToken\":\"s\",\"intent\":\"advance\"}"), kit_a, &call,
+                               &f),
+                  0);
+    cr_expect_str_eq(f.e.pointer, "ackToken");
+    cr_expect_neq(wr_call_read(WR_TOOL_CONTINUE,
+                               STR("{\"stateToken\":\"s\",\"ackToken\":\"a\","
+                                   "\"intent\":\"rehydrate\"}"),
+                               kit_a, &call, &f),
+                  0);
+    cr_expect_neq(wr_call_read(WR_TOOL_RESUME, STR("{\"gitHeadSha\":\"xyz\"}"), kit_a, &call, &f),
+                  0);
+    cr_expect_eq(
+        wr_call_read(WR_TOOL_RESUME, STR("{\"query\":\"\",\"gitHeadSha\":\"\"}"), kit_a, &call, &f),
+        0, "empty is not given (WR-178)");
+    cr_expect_neq(wr_call_read(WR_TOOL_CHECKPOINT,
+                               STR("{\"checkpointToken\":\"c\",\"output\":{"
+                                   "\"artifacts\":[1]}}"),
+                               kit_a, &call, &f),
+                  0);
+    cr_expect_str_eq(f.e.pointer, "output.artifacts[0]");
 }

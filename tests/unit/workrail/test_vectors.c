@@ -626,3 +626,12 @@ Test(workrail_vectors, v_bl_1_to_2_order_and_bounds_of_blockers_wr_32, .init = k
     r.nr = 2;
     cr_expect_neq(wr_report_check(&r, &f), 0, "unsorted");
 }
+
+Test(workrail_vectors, every_fault_has_a_name_among_tools_wr_232, .init = kit_up,
+     .fini = kit_down) {
+    for (int code = WR_FINE + 1; code < WR_CODES; code++) {
+        enum wr_code shown = wr_code_shown((enum wr_code)code);
+        cr_expect_eq(wr_code_shown(shown), shown, "%s", wr_code_name((enum wr_code)code));
+        cr_expect(shown >= WR_VALIDATION_ERROR && shown <= WR_TOKEN_SESSION_LOCKED);
+    }
+}

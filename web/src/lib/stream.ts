@@ -89,3 +89,28 @@ async function once(api: Api, runId: string, cursor: () => number, moved: (seq: 
     signal.removeEventListener("abort", stop);
   }
 }
+
+/** So many events after a sequence, which the log is known to have. */
+export async function take(api: Api, runId: string, after: number, count: number, signal: AbortSignal): Promise<Event[]> {
+  const cut = new AbortController();
+  const stop = (): void => cut.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  const events: Event[] = [];
+  try {
+    const headers: Record<string, string> = { Accept: "text/event-stream" };
+    if (after >= 0) headers["Last-Event-ID"] = String(after);
+    const response = await api.open("GET", `/v1/runs/${encodeURIComponent(runId)}/events?streamMode=debug`, headers, undefined, cut.signal);
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const decoder = new TextDecoder();
+    const frames = new SseReader();
+    while (events.length < count) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      for (const frame of frames.feed(decoder.decode(value, { stream: true }))) if (events.length < count) events.push(parse(frame.data) as unknown as Event);
+    }
+    return events;
+  } finally {
+    cut.abort(); // the host need not send the rest
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -43,9 +43,8 @@ export function VList({ count, height, row, label, follow = false, unfollow, han
       return;
     }
     if (ours.current >= 0 && Math.abs(el.scrollTop - ours.current) > height && unfollow) return unfollow(); // the reader was quicker
-    el.scrollTop = Math.max(0, count * height - el.clientHeight);
-    ours.current = el.scrollTop;
-    measure();
+    el.scrollTop = ours.current = Math.max(0, count * height - view.size);
+    setView((old) => ({ top: ours.current, size: old.size })); // without asking for a layout
   }, [follow, count]);
   useEffect(() => {
     handle?.({

@@ -1,17 +1,18 @@
-// One run as a page holds it: what the host says of it, its events, and what they add up to.  Changes are shown once a frame.
+// One run as a page holds it: what the host says of it, its events, and what they add up to.  Changes are shown a dozen times a second.
 import { signal } from "@preact/signals";
 import { api, may } from "../../app/session";
 import { ApiError } from "../../lib/api";
 import { Fold } from "../../lib/fold";
 import { EventLog, PAGE } from "../../lib/log";
 import { Spans } from "../../lib/spans";
-import { follow } from "../../lib/stream";
+import { follow, take } from "../../lib/stream";
 import { isFinal, type Definition, type Event, type Snapshot } from "../../lib/types";
 import { Output } from "./output";
 import { addHistory, type History } from "./history";
 
 export const WHOLE_MAX = 20000; // events of a log that is read from its beginning
 const TAIL = 1000; // of a longer one
+const DRAW_MS = 80; // between two versions: as often as somebody can read
 const SNAPSHOT_MS = 1500; // between two snapshots of a run that goes on
 
 export class RunModel {
@@ -30,6 +31,7 @@ export class RunModel {
   private readonly stop = new AbortController();
   private readonly asked = new Set<number>();
   private drawn = 0;
+  private last = 0; // when the last version was shown
   private timer = 0;
 
   constructor(readonly runId: string) {
@@ -38,7 +40,7 @@ export class RunModel {
 
   end(): void {
     this.stop.abort();
-    cancelAnimationFrame(this.drawn);
+    clearTimeout(this.drawn);
     clearTimeout(this.timer);
   }
 
@@ -108,10 +110,11 @@ export class RunModel {
 
   private draw(): void {
     if (this.drawn !== 0) return;
-    this.drawn = requestAnimationFrame(() => {
+    this.drawn = window.setTimeout(() => {
       this.drawn = 0;
+      this.last = performance.now();
       this.version.value++;
-    });
+    }, Math.max(0, this.last + DRAW_MS - performance.now()));
   }
 
   /** Children, the question that waits, tokens: what no event of this run tells. */
@@ -134,19 +137,21 @@ export class RunModel {
     this.timer = window.setTimeout(() => (document.hidden ? this.again() : void this.look()), SNAPSHOT_MS);
   }
 
-  /** Reads a page of the log that is not in memory; the answer comes with the next version. */
+  /** Reads a page of the log that is not in memory, and the next; the answer comes with the next version. */
   want(page: number): void {
     if (this.asked.has(page) || page * PAGE >= this.log.length || this.log.has(page)) return;
     this.asked.add(page);
-    void this.read(page * PAGE - 1).then(() => setTimeout(() => this.asked.delete(page), 1000), () => setTimeout(() => this.asked.delete(page), 2000));
+    const from = page * PAGE;
+    const done = (): unknown => setTimeout(() => this.asked.delete(page), 1000);
+    void take(api(), this.runId, from - 1, Math.min(2 * PAGE, this.log.length - from), this.stop.signal).then((events) => {
+      this.log.put(events);
+      this.draw();
+    }).finally(done).catch(() => {});
   }
 
   /** The events after a sequence, as many as the host gives at once. */
   async read(after: number): Promise<Event[]> {
     const query = after < 0 ? { timeout: 1 } : { lastSequence: after, timeout: 1 };
-    const got = await api().get<{ events: Event[] }>(this.path("/events/poll"), query, this.stop.signal);
-    this.log.put(got.events);
-    this.draw();
-    return got.events;
+    return (await api().get<{ events: Event[] }>(this.path("/events/poll"), query, this.stop.signal)).events;
   }
 }

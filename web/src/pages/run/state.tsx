@@ -3,12 +3,15 @@ import { useMemo, useState } from "preact/hooks";
 import { refine, route } from "../../app/route";
 import { Fold } from "../../lib/fold";
 import { equal, type Json, type Obj } from "../../lib/json";
-import type { Snapshot } from "../../lib/types";
+import type { Event, Snapshot } from "../../lib/types";
+import { PAGE } from "../../lib/log";
 import { T, thousands } from "../../text";
 import { State } from "../../ui/state";
 import { Tree } from "../../ui/tree";
 import { addHistory, stateAt } from "./history";
 import type { RunModel } from "./model";
+
+const SLICE = 1000; // events folded at once
 
 /** A log that began in the middle, read from its beginning. */
 async function readAll(model: RunModel, say: (done: number) => void): Promise<void> {
@@ -17,13 +20,13 @@ async function readAll(model: RunModel, say: (done: number) => void): Promise<vo
   for (let next = 0; next < model.log.length; ) {
     const events = await model.read(next - 1);
     if (events.length === 0) break;
-    for (const e of events) {
-      fold.apply(e);
+    for (let i = 0; i < events.length; i++) {
+      fold.apply(events[i] as Event);
       addHistory(model.history, fold);
+      if (i % SLICE === SLICE - 1) await new Promise((resolve) => setTimeout(resolve));
     }
     next = fold.next;
     say(next);
-    await new Promise((resolve) => setTimeout(resolve));
   }
   model.history.whole = true;
   model.version.value++;
@@ -37,13 +40,13 @@ export function StatePane({ model }: { model: RunModel }) {
   const at = asked === undefined ? last : Math.max(0, Math.min(last, Number(asked) || 0));
   const past = asked !== undefined && at < last;
   const start = useMemo(() => new Fold(model.definition.value ?? null), [model.definition.value]);
-  const found = model.history.whole ? stateAt(model.history, model.log, start, at) : model.fold;
+  const found = past ? stateAt(model.history, model.log, start, at) : model.fold;
   if (typeof found === "number") {
-    model.want(Math.floor(found / 500));
-    void model.read(found - 1).catch(() => {});
+    model.want(Math.floor(found / PAGE));
   }
   const fold = typeof found === "number" ? null : found;
-  const before = fold && model.history.whole && at > 0 ? stateAt(model.history, model.log, start, at - 1) : null;
+  const settled = past || model.tail.value === "ended"; // else it changes under the reader's eyes
+  const before = fold && settled && model.history.whole && at > 0 ? stateAt(model.history, model.log, start, at - 1) : null;
   if (last < 0) return <p class="empty">{T.state.none}</p>;
   const set = (seq: number | undefined): void => refine({ at: seq === undefined || seq >= last ? undefined : Math.max(0, seq) });
   const event = model.log.get(at);

@@ -1,0 +1,143 @@
+/* An append is there whole or not at all: killed at each statement, without power at each write
+ * (WR-66, WR-67, V-PR-11). */
+#include "faults/fault_vfs.h"
+#include "store/sqlite/sql.h"
+#include "support/sampled.h"
+#include "unit/rail/calls.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { EVENTS_BEFORE = 4, EVENTS_AFTER = 9, CUTS_MAX = 400, STATEMENTS_MAX = 400 };
+
+static struct calls c;
+static struct str session, state0, ack0;
+
+static void session_begin(void) {
+    calls_fine(&c, "start", calls_start(&c, ""));
+    session = calls_get(&c, "session.sessionId");
+    state0 = calls_get(&c, "stateToken");
+    ack0 = calls_get(&c, "ackToken");
+}
+
+/* What is there is all of the append or nothing of it, and the same call ends it. */
+static void expect_whole(const char *where, int n) {
+    size_t events = calls_events(&c, session);
+    cr_assert(events == EVENTS_BEFORE || events == EVENTS_AFTER, "%s %d: %zu events", where, n,
+              events);
+    cr_expect_eq(calls_replays(&c, session), 1, "%s %d", where, n);
+    calls_fine(&c, "V-PR-11", calls_continue(&c, state0, ack0, CALLS_NOTES));
+    cr_expect_eq(calls_events(&c, session), EVENTS_AFTER, "%s %d", where, n);
+    cr_expect_eq(calls_replays(&c, session), 1, "%s %d", where, n);
+}
+
+/* --- kill -9 --- */
+static int statements_left;
+static int on_statement(unsigned type, void *ctx, void *p, void *x) {
+    (void)type, (void)ctx, (void)p, (void)x;
+    if (--statements_left == 0) kill(getpid(), SIGKILL);
+    return 0;
+}
+
+/* true: the child got to its end, so it has fewer statements. */
+static bool killed_at(int n) {
+    int status = 0;
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        struct str json;
+        struct str args =
+            arena_printf(c.a, "{\"stateToken\":\"" STR_FMT "\",\"ackToken\":\"" STR_FMT "\"%s}",
+                         STR_ARG(state0), STR_ARG(ack0), CALLS_NOTES);
+        struct store *s = kit_other(&c.k);
+        struct rail *r;
+        calls_rail(&c, s, &r);
+        statements_left = n;
+        sqlite3_trace_v2(s->writer->db, SQLITE_TRACE_STMT, on_statement, NULL);
+        _exit(rail_call(r, &c.who, WR_TOOL_CONTINUE, args, c.a, &json, &c.f) == 0 ? 0 : 1);
+    }
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status)) return false;
+    cr_assert_eq(WEXITSTATUS(status), 0, "statement %d", n);
+    return true;
+}
+
+Test(rail_crash, killed_at_each_statement_of_an_append, .timeout = 120) {
+    int n = 1;
+    for (bool over = false; !over; n += (int)sampled_every()) {
+        cr_assert_lt(n, STATEMENTS_MAX);
+        calls_up(&c);
+        session_begin();
+        over = killed_at(n);
+        cr_expect_eq(calls_events(&c, session), over ? EVENTS_AFTER : EVENTS_BEFORE, "statement %d",
+                     n);
+        expect_whole("statement", n);
+        calls_down(&c);
+    }
+    cr_expect_gt(n, 15, "an append has some statements: %d", n);
+}
+
+/* --- power --- */
+static void store_up(void) {
+    const struct store_config cfg = {.path = c.k.path, .sync = STORE_SYNC_FULL, .vfs = FAULT_VFS};
+    bool replaced;
+    int rc = store_open(&cfg, &c.k.s, &c.k.err);
+    cr_assert_eq(rc, 0, "%s", c.k.err.message);
+    cr_assert_eq(vault_new(c.k.s, &CALLS_KEK, 1, &c.vault, &replaced, &c.k.err), 0);
+    calls_rail(&c, c.k.s, &c.rail);
+}
+
+static void store_down(void) {
+    rail_free(c.rail);
+    vault_free(c.vault);
+    kit_close(&c.k);
+}
+
+static void world_up(void) {
+    memset(&c, 0, sizeof c);
+    kit_dir(&c.k);
+    c.a = arena_new(256u << 20);
+    cr_assert_eq(payload_rules_new(&c.rules, &c.k.err), 0);
+    c.who = (struct rail_caller){
+        .tenant = KIT_TENANT, .workspace = STR("ws"), .subject = STR("{\"kind\":\"workload\"}")};
+    store_up();
+}
+
+static void world_down(void) {
+    store_down();
+    payload_rules_free(c.rules);
+    arena_free(c.a);
+    kit_down(&c.k);
+}
+
+/* true: the append was over before the nth write. */
+static bool cut_at(int n, enum power_keep keep) {
+    session_begin();
+    store_down();
+    power_on((uint64_t)n);
+    store_up();
+    power_cut_at((uint64_t)n);
+    bool told = calls_continue(&c, state0, ack0, CALLS_NOTES) == WR_FINE, cut = power_is_cut();
+    store_down();
+    power_restore(keep);
+    power_off();
+    store_up();
+    size_t events = calls_events(&c, session);
+    if (told) cr_expect_eq(events, EVENTS_AFTER, "write %d: what was answered is durable", n);
+    expect_whole("write", n);
+    return !cut;
+}
+
+Test(rail_crash, without_power_at_each_write_of_an_append, .timeout = 120) {
+    fault_vfs_register();
+    world_up();
+    for (enum power_keep keep = 0; keep < POWER_KEEP_NR; keep++) {
+        int n = 1;
+        for (bool over = false; !over; n += (int)sampled_every()) {
+            cr_assert_lt(n, CUTS_MAX);
+            over = cut_at(n, keep);
+        }
+    }
+    cr_expect_eq(kit_verify(&c.k), 0);
+    world_down();
+}

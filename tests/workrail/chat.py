@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""An agent is led through five steps in two chats, with a kill -9 of the host between them (issue 18).
+
+usage: chat.py WOPR SOURCE_DIR [--write]
+
+Plays the session over MCP against the real program, checks what must hold (nothing is lost, the same call gives the same bytes, the run that shows the
+session is complete, the database verifies), and compares the transcript with the one that docs/workrail.md quotes; --write puts it there.
+"""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+KEY = "chat-key-0123456789-abcdefghij"
+BEGIN, END = "<!-- transcript: tests/workrail/chat.py --write -->\n```text\n", "```\n"
+
+
+class Host:
+    def __init__(self, wopr, source, folder):
+        self.wopr, self.source, self.folder = wopr, source, folder
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
+
+    def start(self):
+        env = dict(os.environ, OPENWOP_API_KEY=KEY)
+        self.process = subprocess.Popen(
+            [self.wopr, "serve", "--db", os.path.join(self.folder, "w.db"), "--port", str(self.port), "--ops-port", "-1",
+             "--session-workflows", os.path.join(self.source, "docs/examples/workrail")],
+            env=env, stdout=subprocess.DEVNULL, stderr=open(os.path.join(self.folder, "log"), "ab"))
+        for _ in range(600):
+            try:
+                return self.ask("GET", "/.well-known/openwop")
+            except OSError:
+                if self.process.poll() is not None:
+                    sys.exit(open(os.path.join(self.folder, "log")).read())
+                time.sleep(0.05)
+        sys.exit("the host does not answer")
+
+    def kill(self, how):
+        self.process.send_signal(how)
+        self.process.wait(60)
+
+    def ask(self, method, path, body=None):
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}", method=method, data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {KEY}", "Content-Type": "application/json", "Accept": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.loads(answer.read())
+
+    def tool(self, name, arguments):
+        answer = self.ask("POST", "/v1/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                                              "params": {"name": name, "arguments": arguments}})["result"]
+        return answer["structuredContent"], answer.get("isError", False)
+
+
+class Chat:
+    """What an agent does: it knows the tokens of the last reply, and nothing else."""
+
+    def __init__(self, host, name, lines):
+        self.host, self.name, self.lines, self.reply = host, name, lines, None
+
+    def call(self, tool, shown, **arguments):
+        reply, failed = self.host.tool(tool, arguments)
+        assert not failed, reply
+        self.lines.append(f"{self.name}  {tool}{shown}")
+        self.reply = reply
+        return reply
+
+    def step(self, tool, shown, **arguments):
+        reply = self.call(tool, shown, **arguments)
+        pending = reply["pending"]
+        text = f'{pending["stepId"]}: {pending["prompt"].splitlines()[0]}' if pending else "complete"
+        if reply.get("kind") == "blocked":
+            text = "blocked: " + "; ".join(reply["validation"]["issues"]) + " (" + pending["stepId"] + " again)"
+        self.lines.append(f'          {reply["nextIntent"]}, {text}')
+        return reply
+
+    def go_on(self, notes):
+        last = self.reply
+        ack = last.get("retryAckToken") or last["ackToken"]
+        return self.step("continue_workflow", f' ack, "{notes}"', stateToken=last["stateToken"], ackToken=ack,
+                         output={"notesMarkdown": notes})
+
+
+def play(host, lines):
+    host.start()
+    one = Chat(host, "chat 1", lines)
+    first = one.step("start_workflow", " project.release_check", workflowId="project.release_check",
+                     context={"goal": "Release 2.0"}, anchors={"gitBranch": "release/2.0"})
+    session, run = first["session"]["sessionId"], first["session"]["runId"]
+    one.go_on("Twelve commits, all in the parser.")
+    one.go_on("Deep nesting may exhaust the stack: src/parse.c.")
+    third = one.go_on("Fuzzing covers nesting; no test covers a full disk.")
+
+    host.kill(signal.SIGKILL)
+    lines.append("          (kill -9 of the host; it is started again)")
+    host.start()
+
+    two = Chat(host, "chat 2", lines)
+    found = two.call("resume_session", ' {"query": "fuzzing nesting"}', query="fuzzing nesting")
+    assert [c["sessionId"] for c in found["candidates"]] == [session] and found["totalEligible"] == 1, found
+    lines.append(f'          1 candidate, {", ".join(found["candidates"][0]["whyMatched"])}')
+    two.step("continue_workflow", " state", stateToken=found["candidates"][0]["stateToken"])
+    assert two.reply["pending"]["prompt"].startswith(third["pending"]["prompt"].split("\n")[0]), two.reply
+    assert "Twelve commits" in two.reply["pending"]["prompt"], "what was reported is told again"
+    blocked = two.go_on("We release.")
+    assert blocked["kind"] == "blocked", blocked
+    two.go_on("Decision: release. All risks but one have a test.")
+    last = two.go_on("2.0: the parser takes nesting of any depth.")
+    assert last["isComplete"] and last["nextCall"] is None, last
+    lines.append("          (the call of chat 1 that was answered before the kill, again)")
+    return session, run, third
+
+
+def check(host, wopr, folder, session, run):
+    status = host.ask("GET", f"/v1/runs/{run}")["status"]
+    assert status == "completed", status
+    shown = host.ask("GET", f"/v1/x-workrail/sessions/{session}")
+    assert shown["health"] == "healthy" and shown["runs"][0]["status"] == "complete", shown
+    events = host.ask("GET", f"/v1/runs/{run}/events/poll")["events"]
+    assert [e["sequence"] for e in events] == list(range(len(events)))
+    kinds = [e["type"] for e in events]
+    assert kinds[0] == "run.started" and kinds[-1] == "run.completed", kinds
+    assert kinds.count("interrupt.requested") == kinds.count("interrupt.resolved") == 6, kinds
+    host.kill(signal.SIGTERM)
+    for command in (["verify"], ["sessions", "verify"]):
+        out = subprocess.run([wopr, *command, "--db", os.path.join(folder, "w.db")], capture_output=True, text=True, timeout=120)
+        assert out.returncode == 0, out.stdout + out.stderr
+
+
+def page_compare(source, text, write):
+    path = os.path.join(source, "docs/workrail.md")
+    with open(path, encoding="utf-8") as f:
+        page = f.read()
+    start = page.index(BEGIN) + len(BEGIN)
+    end = page.index(END, start)
+    if write:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(page[:start] + text + page[end:])
+        return 0
+    if page[start:end] == text:
+        return 0
+    print("docs/workrail.md quotes another transcript; tests/workrail/chat.py WOPR . --write puts this one there:\n" + text)
+    return 1
+
+
+def main():
+    wopr, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        host = Host(wopr, source, folder)
+        try:
+            session, run, third = play(host, lines)
+            again, failed = host.tool("continue_workflow", {"stateToken": third["stateToken"]})
+            assert not failed and again["pending"]["stepId"] == "decide", again
+            lines[-1] = "          (its state token still shows the step that it stands for)"
+            check(host, wopr, folder, session, run)
+        finally:
+            if host.process.poll() is None:
+                host.process.kill()
+                host.process.wait(60)
+    text = "".join(re.sub(r"\s+$", "", line) + "\n" for line in lines)
+    return page_compare(source, text, "--write" in sys.argv[3:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
