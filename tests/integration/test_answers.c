@@ -465,10 +465,10 @@ static void sessions(void) {
     say("getSessionWorkflow", one, NULL, NULL, 200);
     say("getSessionWorkflow", fmt("%s?view=source", one), NULL, NULL, 200);
     say("getSessionWorkflow", fmt("%s/project.none", flows), NULL, NULL, 404);
-    const char *start = fmt("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
-                            "\"name\":\"start_workflow\",\"arguments\":{\"workflowId\":\"" STR_FMT
-                            "\"}}}",
-                            STR_ARG(id));
+    const char *start =
+        fmt("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+            "\"name\":\"start_workflow\",\"arguments\":{\"workflowId\":\"" STR_FMT "\"}}}",
+            STR_ARG(id));
     r = say("callMcp", "/v1/mcp", start, NULL, 200);
     struct str session = json_string(
         json_path_get(r.body, STR("result.structuredContent.session.sessionId"), test_arena()),
@@ -478,8 +478,8 @@ static void sessions(void) {
     say("listSessions", fmt("%s/sessions?limit=1", path), NULL, NULL, 200);
     say("listSessions", fmt("%s/sessions?limit=0", path), NULL, NULL, 400);
     r = say("getSession", own, NULL, NULL, 200);
-    struct str node = json_string(
-        json_path_get(r.body, STR("runs.0.nodes.0.nodeId"), test_arena()), test_arena());
+    struct str node = json_string(json_path_get(r.body, STR("runs.0.nodes.0.nodeId"), test_arena()),
+                                  test_arena());
     say("getSession", fmt("%s/sessions/sess_none", path), NULL, NULL, 404);
     say("getSessionNode", fmt("%s/nodes/" STR_FMT, own, STR_ARG(node)), NULL, NULL, 200);
     say("getSessionNode", fmt("%s/nodes/node_none", own), NULL, NULL, 404);
@@ -675,6 +675,26 @@ Test(answers,
         bool bytes = strcmp(op->id, "publishPack") == 0; /* of any type: test_packs.c */
         if (json_get(op->doc, "requestBody").p && !bytes) refuse_bodies(op);
     }
+}
+
+Test(answers, browsers_are_sent_to_the_dashboard_and_clients_are_not) {
+    static const char *const OFF[] = {"--ui", "off", NULL};
+    const char *const *browser = LINES("Accept: text/html,application/xhtml+xml,*/*;q=0.8");
+    static struct server none;
+    struct reply r = ask(&sv, "GET", "/", NULL, browser);
+    cr_expect_eq(r.status, 302);
+    cr_expect(str_eqc(header(&r, "Location"), "/ui/"));
+    r = ask(&sv, "GET", "/", NULL, LINES("Accept: application/json, text/html"));
+    cr_expect_eq(r.status, 200);
+    r = ask(&sv, "GET", "/ui/", NULL, browser);
+    cr_expect_eq(r.status, 200);
+    server_start(&none, OFF);
+    r = ask(&none, "GET", "/", NULL, browser);
+    cr_expect_eq(r.status, 200);
+    cr_expect(str_starts(header(&r, "Content-Type"), STR("application/json")));
+    r = ask(&none, "GET", "/ui/", NULL, browser);
+    cr_expect_eq(r.status, 400, "a path of no version: " STR_FMT, STR_ARG(r.body));
+    server_end(&none);
 }
 
 Test(answers, limits_of_rate_are_described_too /* RUN-47 ERR-8 */) {
