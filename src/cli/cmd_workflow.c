@@ -50,11 +50,11 @@ static int over_file(struct cli *c, struct store *s, const char *path, struct st
     int rc = file_read(path, DEFINITION_MAX, &text, err);
     if (rc != 0) return rc;
     rc = checker_look(c, k, path, buf_str(&text), &sum, err);
+    if (rc == 0 && s != NULL)
+        rc = pack_pins_check(s, buf_str(&text), tenant, PACK_LANGUAGES_HERE, c->arena, err);
     bool good = rc == 0 && sum.wf != NULL && (sum.errors == 0 || (s != NULL && in->force));
     if (good && s == NULL) summary_print(c, path, &sum);
-    if (good && s != NULL)
-        rc = pack_pins_check(s, buf_str(&text), tenant, PACK_LANGUAGES_HERE, c->arena, err);
-    if (good && s != NULL && rc == 0) rc = packs_load_check(c, s, k, tenant, sum.wf, err);
+    if (good && s != NULL) rc = packs_load_check(c, s, k, tenant, sum.wf, err);
     if (good && s != NULL && rc == 0) {
         rc = seed_text(s, buf_str(&text), tenant, &k->env, &terms, c->arena, &what, err);
         if (rc == 0) printf("%s: %s\n", path, words[what]);

@@ -16,8 +16,9 @@ struct packs_args {
 int packs_file_read(const char *path, size_t max, struct buf *out);
 /* 1 with a message; without force only when there is no such file. */
 int packs_file_write(const char *path, struct str bytes, unsigned mode, bool force);
-/* The tarball as a pack, in c->arena; the message of a failure is printed. */
-int packs_judge(struct cli *c, struct str tarball, bool entry, struct pack_judged *out);
+/* The tarball as a pack, in c->arena; the message of a failure is printed.  Ours: we are about to
+ * publish it; else it may have been published elsewhere (X-64). */
+int packs_judge(struct cli *c, struct str tarball, bool ours, struct pack_judged *out);
 /* "sha256-..." of it, in c->arena. */
 struct str packs_sri(struct cli *c, const struct sha256 *digest);
 
@@ -34,7 +35,6 @@ int packs_run(struct cli *c, struct store *s, const void *args);
 /* --- packs_revoked.c --- */
 struct packs_signed { /* signature empty: it is not */
     struct str name, tarball, manifest, signature;
-    bool over_manifest;
 };
 /* PACK_KEY: a key that was revoked made it.  keychain: of the registry it came from, or empty. */
 MUST_CHECK int packs_revoked_check(struct cli *c, struct store *s, const struct packs_signed *p,

@@ -293,17 +293,21 @@ int packs_install(struct cli *c, struct store *s, const void *args) {
     struct pack_key_id kid = {{0}};
     struct wopr_error err = {0};
     struct pack_judged j;
+    bool manifest_only = false;
     int rc = policy_load(c, &policy);
     if (rc == 0) rc = fetch(c, s, in, &src);
     if (rc == 0 && src.tarball.n > PACK_TARBALL_BYTES_MAX)
         rc = cli_usage("wopr: the tarball has more than 10485760 bytes\n");
-    if (rc == 0) rc = packs_judge(c, src.tarball, true, &j);
+    if (rc == 0) rc = packs_judge(c, src.tarball, false, &j);
     if (rc != 0) return rc;
     const struct trust_claim claim = {src.tarball, str_c(in->integrity), src.signature};
-    if (trust_judge(&policy, &j, &claim, &kid, &err) != 0) return cli_fail(&err);
-    bool given = src.signature.n > 0;
+    if (trust_judge(&policy, &j, &claim, &kid, &manifest_only, &err) != 0) return cli_fail(&err);
+    if (manifest_only && in->integrity == NULL)
+        fputs("wopr: warning: the pack is signed over pack.json alone, which says nothing of its "
+              "other files; --integrity names the bytes\n",
+              stderr);
     const struct packs_signed sig = {j.manifest.name, src.tarball, j.manifest.text,
-                                     given ? src.signature : j.signature, !given};
+                                     src.signature.n > 0 ? src.signature : j.signature};
     if (packs_revoked_check(c, s, &sig, src.keychain, &err) != 0) return cli_fail(&err);
     rc = engines_check(&j);
     if (rc == 0) rc = types_check(c, s, &j);

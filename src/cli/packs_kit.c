@@ -35,8 +35,8 @@ int packs_file_write(const char *path, struct str bytes, unsigned mode, bool for
     return ok ? 0 : 1;
 }
 
-int packs_judge(struct cli *c, struct str tarball, bool entry, struct pack_judged *out) {
-    const struct pack_expect any = {.entry = entry};
+int packs_judge(struct cli *c, struct str tarball, bool ours, struct pack_judged *out) {
+    const struct pack_expect any = {.entry = true, .consumed = !ours};
     struct manifest_rules *rules = NULL;
     struct wopr_error err = {0};
     int rc = manifest_rules_new(&rules, &err);

@@ -129,7 +129,7 @@ static bool build_entry(void *ctx, const char *name) {
 
 static int build_write(struct cli *c, const struct packs_args *in, struct str tarball) {
     struct pack_judged j;
-    int rc = packs_judge(c, tarball, false, &j);
+    int rc = packs_judge(c, tarball, true, &j);
     if (rc != 0) return rc;
     struct str path = in->out ? str_c(in->out)
                               : arena_printf(c->arena, STR_FMT "-" STR_FMT ".tgz",
@@ -184,7 +184,7 @@ int packs_sign(struct cli *c, struct store *s, const void *args) {
     (void)s;
     int rc = packs_file_read(c->argv[1], PACK_TARBALL_BYTES_MAX, &tarball);
     if (rc != 0) return rc;
-    rc = packs_judge(c, buf_str(&tarball), false, &j);
+    rc = packs_judge(c, buf_str(&tarball), true, &j);
     if (rc == 0) rc = signature_make(args, buf_str(&tarball), sig, &k);
     struct str path = with_suffix(c, c->argv[1], ".sig");
     if (rc == 0 && path.p)
@@ -224,6 +224,7 @@ int packs_verify(struct cli *c, struct store *s, const void *args) {
     struct pack_key_id kid = {{0}};
     struct wopr_error err = {0};
     struct trust_key trusted;
+    bool manifest_only = false;
     struct str sig = STR_NONE;
     (void)s;
     int rc = packs_file_read(c->argv[1], PACK_TARBALL_BYTES_MAX, &tarball);
@@ -235,11 +236,13 @@ int packs_verify(struct cli *c, struct store *s, const void *args) {
                                    .keys = &trusted,
                                    .keys_nr = in->public_key ? 1 : 0};
     const struct trust_claim claim = {buf_str(&tarball), str_c(in->integrity), sig};
-    if (rc == 0 && trust_judge(&p, &j, &claim, &kid, &err) != 0) rc = cli_fail(&err);
+    if (rc == 0 && trust_judge(&p, &j, &claim, &kid, &manifest_only, &err) != 0)
+        rc = cli_fail(&err);
     if (rc == 0) {
-        printf(STR_FMT " " STR_FMT ", " STR_FMT ", %s%s\n", STR_ARG(j.manifest.name),
+        printf(STR_FMT " " STR_FMT ", " STR_FMT ", %s%s%s\n", STR_ARG(j.manifest.name),
                STR_ARG(j.manifest.version), STR_ARG(packs_sri(c, &j.digest)),
-               kid.text[0] ? "signed with " : "signature not checked", kid.text);
+               kid.text[0] ? "signed with " : "signature not checked", kid.text,
+               manifest_only ? " (pack.json alone)" : "");
         if (j.warnings.n > 2) fprintf(stderr, "wopr: warnings: " STR_FMT "\n", STR_ARG(j.warnings));
     }
     buf_fini(&tarball);
@@ -322,7 +325,7 @@ int packs_publish(struct cli *c, const void *args) {
     struct pack_judged j;
     int rc = packs_file_read(c->argv[1], PACK_TARBALL_BYTES_MAX, &tarball);
     if (rc != 0) return rc;
-    rc = packs_judge(c, buf_str(&tarball), false, &j);
+    rc = packs_judge(c, buf_str(&tarball), true, &j);
     if (rc == 0) rc = publish_send(c, args, buf_str(&tarball), &j);
     buf_fini(&tarball);
     return rc;

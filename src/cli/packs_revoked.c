@@ -6,8 +6,8 @@
 #include "store/packs.h"
 
 static int revoked(const struct packs_signed *p, const uint8_t pub[32], struct wopr_error *err) {
-    struct str text = p->over_manifest ? p->manifest : p->tarball;
-    if (!ed25519_verify(pub, text, (const uint8_t *)p->signature.p)) return 0;
+    const uint8_t *sig = (const uint8_t *)p->signature.p;
+    if (!ed25519_verify(pub, p->tarball, sig) && !ed25519_verify(pub, p->manifest, sig)) return 0;
     return wopr_error_set(err, WOPR_E_PACK_KEY,
                           "the pack was signed by a key that its publisher has revoked; it is "
                           "installed no more, and installs from before go on");

@@ -238,7 +238,7 @@ int pack_loader_try(struct sandbox *sandbox, const struct pack_judged *j, struct
 
 static int judged_load(struct pack_loader *p, struct loaded *l, const struct sha256 *digest,
                        struct wopr_error *err) {
-    const struct pack_expect expect = {.entry = true};
+    const struct pack_expect expect = {.entry = true, .consumed = true};
     struct pack_judged j = {0};
     struct buf tarball;
     struct arena *a = arena_new(PACK_ARENA_MAX);

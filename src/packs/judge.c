@@ -71,7 +71,7 @@ struct second {
     struct jw w;
     unsigned warnings_nr;
     uint64_t entry_size;
-    bool entry_wanted, entry_found;
+    bool entry_wanted, entry_found, consumed;
     int ref_rc; /* the first failure of a referred file: after those of the entry */
     struct wopr_error ref_err;
 };
@@ -178,6 +178,7 @@ static int refs_found(struct second *r, struct wopr_error *err) {
     for (size_t i = 0; i < r->m->refs_nr; i++) {
         struct wanted *w = map_get(r->refs, r->m->refs[i].path);
         if (w && w->found) continue;
+        if (r->consumed && r->m->refs[i].kind == PACK_REF_FILE) continue;
         return wopr_error_set(err, WOPR_E_PACK_REF,
                               "the tarball lacks a file that the manifest names: reference %zu of "
                               "%zu",
@@ -230,8 +231,12 @@ int pack_judge(const struct manifest_rules *rules, struct str tarball,
     if (rc == 0) rc = manifest_read(rules, f.manifest, a, &j.manifest, err);
     if (rc == 0) rc = identity_check(&j.manifest, expect, err);
     if (rc != 0) return rc;
-    struct second s = {
-        .a = a, .refs = map_new(), .m = &j.manifest, .out = &j, .entry_wanted = expect->entry};
+    struct second s = {.a = a,
+                       .refs = map_new(),
+                       .m = &j.manifest,
+                       .out = &j,
+                       .entry_wanted = expect->entry,
+                       .consumed = expect->consumed};
     buf_init(&s.warnings, WARNINGS_BYTES);
     jw_init(&s.w, &s.warnings);
     jw_array(&s.w);

@@ -21,6 +21,9 @@
 struct pack_expect {
     struct str name, version; /* what the manifest must say; empty: anything */
     bool entry;               /* the entry file is wanted */
+    /* It was published elsewhere: key and signature that it names may have come beside it, and need
+     * not be in it (X-64). */
+    bool consumed;
 };
 struct pack_judged { /* texts in the arena */
     struct pack_manifest manifest;

@@ -48,14 +48,17 @@ static bool signer_find(const struct trust_policy *p, struct str signature, stru
 
 static int signature_check(const struct trust_policy *p, const struct pack_judged *j,
                            const struct trust_claim *claim, struct pack_key_id *kid,
-                           struct wopr_error *err) {
+                           bool *manifest_only, struct wopr_error *err) {
     bool given = claim->signature.n > 0;
     struct str sig = given ? claim->signature : j->signature;
     kid->text[0] = '\0';
+    *manifest_only = false;
     if (sig.n == 0) return 0;
     if (sig.n != PACK_SIGNATURE_BYTES)
         return wopr_error_set(err, WOPR_E_PACK_SIGNATURE, "a signature has 64 bytes");
-    if (signer_find(p, sig, given ? claim->tarball : j->manifest.text, kid)) return 0;
+    if (given && signer_find(p, sig, claim->tarball, kid)) return 0;
+    *manifest_only = signer_find(p, sig, j->manifest.text, kid); /* PACK-24, X-25 */
+    if (*manifest_only) return 0;
     if (p->keys_nr == 0 && p->mode != TRUST_VERIFIED) return 0; /* there is nothing to hold it to */
     return wopr_error_set(err, WOPR_E_PACK_KEY,
                           "the pack is signed, but by no key that is trusted here; pack-keys names "
@@ -63,9 +66,10 @@ static int signature_check(const struct trust_policy *p, const struct pack_judge
 }
 
 int trust_judge(const struct trust_policy *p, const struct pack_judged *j,
-                const struct trust_claim *claim, struct pack_key_id *kid, struct wopr_error *err) {
+                const struct trust_claim *claim, struct pack_key_id *kid, bool *manifest_only,
+                struct wopr_error *err) {
     int rc = integrity_check(j, claim->integrity, err);
-    if (rc == 0) rc = signature_check(p, j, claim, kid, err);
+    if (rc == 0) rc = signature_check(p, j, claim, kid, manifest_only, err);
     if (rc != 0) return rc;
     switch (p->mode) {
     case TRUST_OPEN:

@@ -30,13 +30,15 @@ struct trust_policy {
 struct trust_claim {
     struct str tarball;
     struct str integrity; /* that was asked for; empty: none */
-    struct str signature; /* 64 bytes, over the tarball; empty: that of the judged one, if any */
+    /* 64 bytes, over the tarball or pack.json; empty: that of the judged one, if any. */
+    struct str signature;
 };
-/* 0, and *kid empty when no key vouched; PACK_INTEGRITY, PACK_SIGNATURE, PACK_KEY: signed by a key
+/* 0, and *kid empty when no key vouched; *manifest_only: it vouched for pack.json, which says nothing
+ * of the other files (the digest of the tarball does). PACK_INTEGRITY, PACK_SIGNATURE, PACK_KEY: signed by a key
  * that is not trusted, or not signed where it must be; PACK_NOT_APPROVED. */
 MUST_CHECK int trust_judge(const struct trust_policy *p, const struct pack_judged *j,
                            const struct trust_claim *claim, struct pack_key_id *kid,
-                           struct wopr_error *err);
+                           bool *manifest_only, struct wopr_error *err);
 /* Is the name on the list? */
 bool trust_allows(const char *const *allow, struct str name);
 

@@ -124,14 +124,13 @@ static int put_judge(struct edit *e, struct wopr_error *err) {
             wire_int_param(c, "ifRevision", 0, INT64_MAX, WORKFLOW_ANY, &e->terms.if_revision, err);
     if (rc == 0) rc = v1_definition_check(c, c->body, &f, err);
     if (rc != 0) return rc;
-    if (f.sum.wf == NULL || (f.sum.errors > 0 && !force))
+    rc = pack_pins_check(wire_of(c)->store, c->body, c->who.tenant, PACK_LANGUAGES_HERE, c->arena,
+                         err); /* PACK-64 */
+    if (rc == 0 && (f.sum.wf == NULL || (f.sum.errors > 0 && !force)))
         rc = v1_findings_refuse(&f, CHECK_PATH, err);
-    else if (!str_eq(f.sum.wf->id, e->row.workflow_id))
+    else if (rc == 0 && !str_eq(f.sum.wf->id, e->row.workflow_id))
         rc = wire_field_error(err, "id", "mismatch",
                               "the id of the definition is not that of the path");
-    if (rc == 0) /* PACK-64 */
-        rc = pack_pins_check(wire_of(c)->store, c->body, c->who.tenant, PACK_LANGUAGES_HERE,
-                             c->arena, err);
     if (rc == 0)
         rc = engine_packs_check(wire_of(c)->engine, c->who.tenant, f.sum.wf, c->arena, err);
     if (rc == 0) {

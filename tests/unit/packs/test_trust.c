@@ -73,12 +73,35 @@ Test(trust, each_mode_has_its_rule_and_all_hold_to_digest_and_signature /* PACK-
                 CASES[i].signer ? str_n((const char *)sig[CASES[i].signer - 1], 64) : STR_NONE};
         struct pack_key_id kid;
         struct wopr_error err = {0};
-        int rc = trust_judge(&p, &j, &claim, &kid, &err);
+        bool manifest_only;
+        int rc = trust_judge(&p, &j, &claim, &kid, &manifest_only, &err);
         cr_expect_eq(rc, CASES[i].code, "%zu: %s", i, wopr_err_name(rc));
         if (rc == 0) cr_expect_eq(kid.text[0] != '\0', CASES[i].signer == 1, "%zu", i);
     }
     buf_fini(&sri[0]);
     buf_fini(&sri[1]);
+}
+
+Test(trust, a_signature_over_the_manifest_is_taken_and_told /* PACK-24, X-25 */) {
+    struct ed25519_key k;
+    struct trust_key trusted;
+    uint8_t secret[32] = {7}, sig[64];
+    struct str manifest = STR("{\"name\":1}");
+    cr_assert_eq(ed25519_from_secret(secret, &k, NULL), 0);
+    cr_assert_eq(ed25519_sign(&k, manifest, sig, NULL), 0);
+    memcpy(trusted.pub, k.pub, sizeof trusted.pub);
+    const struct trust_policy p = {.mode = TRUST_VERIFIED, .keys = &trusted, .keys_nr = 1};
+    struct str bytes = str_n((const char *)sig, sizeof sig);
+    for (int i = 0; i < 2; i++) { /* beside the tarball, and in it */
+        const struct pack_judged j = {.manifest = {.text = manifest},
+                                      .signature = i == 1 ? bytes : STR_NONE};
+        const struct trust_claim claim = {.tarball = STR("the bytes"),
+                                          .signature = i == 0 ? bytes : STR_NONE};
+        struct pack_key_id kid;
+        bool manifest_only = false;
+        cr_expect_eq(trust_judge(&p, &j, &claim, &kid, &manifest_only, NULL), 0, "%d", i);
+        cr_expect(manifest_only && kid.text[0] != '\0', "%d", i);
+    }
 }
 
 static const struct {
