@@ -98,7 +98,7 @@ struct answering {
     struct wr_advance in;
     struct arena *a;
     struct wr_fault f;
-    bool answered;
+    struct plan *committed; /* answered once the lock is free: what the client does next needs it */
 };
 
 static bool names(const struct engine_cmd *cmd, const struct interrupt_row *r) {
@@ -190,8 +190,7 @@ static void answer_attach(void *ctx, struct plan *p) {
 
 static void answer_committed(void *ctx, struct plan *p) {
     struct answering *w = ctx;
-    w->answered = true;
-    engine_committed(w->cmd, p);
+    w->committed = plan_ref(p);
 }
 
 static int answer_append(struct answering *w, const struct rail_gate *g) {
@@ -247,7 +246,11 @@ static void answer(struct rail *r, struct engine_cmd *cmd, int64_t run_no, struc
     w.f.code = WR_FINE;
     int rc = answer_do(&w, run_no);
     rail_op_fini(&w.op);
-    if (w.answered) return;
+    if (w.committed) {
+        engine_committed(cmd, w.committed);
+        plan_unref(w.committed);
+        return;
+    }
     if (rc == 0) rc = wopr_error_set(&w.f.e, WOPR_E_INTERRUPT_RESOLVED, "it was answered before");
     cmd->result = (struct engine_result){.run_id = cmd->run_id};
     cmd->result.err = w.f.e;

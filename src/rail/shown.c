@@ -114,7 +114,7 @@ int rail_shown_load(struct store *s, const struct rail_shown_at *at, struct aren
         rail_shown_fini(&x);
         return rc;
     }
-    run_state_clean(x.state);
+    if (!at->meta) run_state_clean(x.state); /* a branch has no rows yet */
     *out = x;
     return 0;
 }

@@ -136,6 +136,30 @@ def check(host, wopr, folder, session, run):
         assert out.returncode == 0, out.stdout + out.stderr
 
 
+def answer_over_rest(host):
+    """A person answers the question of a run that shows a session, and the agent finds its session a step further."""
+    first, failed = host.tool("start_workflow", {"workflowId": "project.release_check", "context": {"goal": "Another"}})
+    assert not failed, first
+    run = first["session"]["runId"]
+    shown = host.ask("GET", f"/v1/runs/{run}")
+    path = f"/v1/runs/{run}/interrupts/{shown['currentNodeId']}"
+    host.ask("POST", path, {"resumeValue": {"output": {"notesMarkdown": "Seen by a person: zymurgy."}}})
+    after = host.ask("GET", f"/v1/runs/{run}")
+    assert after["currentNodeId"] != shown["currentNodeId"], after
+    try:
+        sys.exit(f"answered twice: {host.ask('POST', path, {'resumeValue': {'output': {'notesMarkdown': 'Again.'}}})}")
+    except urllib.error.HTTPError as error:
+        assert error.code == 409, error.code
+    found, failed = host.tool("resume_session", {"query": "zymurgy"})
+    assert not failed and found["candidates"][0]["sessionId"] == first["session"]["sessionId"], found
+    next_step, failed = host.tool("continue_workflow", {"stateToken": found["candidates"][0]["stateToken"]})
+    assert not failed and next_step["pending"]["stepId"] != first["pending"]["stepId"], next_step
+    # The agent had not heard of it: its acknowledgement is of a step that was reported.
+    late, failed = host.tool("continue_workflow", {"stateToken": first["stateToken"], "ackToken": first["ackToken"],
+                                                   "output": {"notesMarkdown": "Mine."}})
+    assert not failed and late["pending"]["stepId"] == next_step["pending"]["stepId"], late
+
+
 def page_compare(source, text, write):
     path = os.path.join(source, "docs/workrail.md")
     with open(path, encoding="utf-8") as f:
@@ -162,6 +186,7 @@ def main():
             again, failed = host.tool("continue_workflow", {"stateToken": third["stateToken"]})
             assert not failed and again["pending"]["stepId"] == "decide", again
             lines[-1] = "          (its state token still shows the step that it stands for)"
+            answer_over_rest(host)
             check(host, wopr, folder, session, run)
         finally:
             if host.process.poll() is None:

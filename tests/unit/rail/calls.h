@@ -188,6 +188,16 @@ KIT_UNUSED static size_t calls_replays(struct calls *c, struct str session_id) {
             asks += shown.state->interrupts.v[n].phase == INTR_OPEN;
         cr_expect_eq(open.n, asks, STR_FMT ": %zu open rows, %zu in the log",
                      STR_ARG(runs.v[i].run_id), open.n, asks);
+        struct run_view v;
+        size_t seen = 0;
+        cr_assert_eq(
+            store_run_view(c->k.s, c->who.tenant, false, runs.v[i].run_id, c->a, &v, &c->k.err), 0);
+        for (size_t n = 0; n < shown.wf->nodes_nr; n++)
+            seen += shown.state->nodes[n].status != NODE_PENDING;
+        cr_expect_eq(v.nodes_nr, seen, STR_FMT ": %zu rows of nodes, %zu in the log",
+                     STR_ARG(runs.v[i].run_id), v.nodes_nr, seen);
+        cr_expect_eq(v.vars_nr, shown.state->variables.n, STR_FMT ": variables",
+                     STR_ARG(runs.v[i].run_id));
         rail_shown_fini(&shown);
     }
     return runs.n;

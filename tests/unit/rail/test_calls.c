@@ -89,6 +89,19 @@ CALLS(v_pr_5_to_6_blocked_retried_and_the_end) {
     rail_session_fini(&s);
 }
 
+CALLS(a_branch_has_rows_of_all_that_it_inherits) {
+    calls_fine(&c, "start", calls_start(&c, ",\"context\":{\"goal\":\"X\",\"tries\":1}"));
+    struct str session = calls_get(&c, "session.sessionId");
+    calls_fine(&c, "triage", calls_next(&c, CALLS_NOTES));
+    struct str state = calls_get(&c, "stateToken"), ack;
+    calls_fine(&c, "inspect", calls_next(&c, ",\"context\":{\"tries\":2}" CALLS_NOTES));
+    calls_fine(&c, "inspect is looked at", calls_continue(&c, state, STR_NONE, ""));
+    ack = calls_get(&c, "ackToken");
+    calls_fine(&c, "inspect, otherwise",
+               calls_continue(&c, state, ack, ",\"context\":{\"tries\":3}" CALLS_NOTES));
+    cr_expect_eq(calls_replays(&c, session), 2);
+}
+
 CALLS(v_pr_7_an_older_node_makes_a_branch_and_a_run_of_its_own) {
     calls_fine(&c, "start", calls_start(&c, ",\"context\":{\"goal\":\"Fix\",\"n\":1}"));
     struct str session = calls_get(&c, "session.sessionId"), run = calls_get(&c, "session.runId");
