@@ -179,6 +179,7 @@ int cmd_memory(const struct options *o);
 int cmd_startup(const struct options *o);
 int cmd_validation(const struct options *o);
 int cmd_workspec(const struct options *o);
+int cmd_sessions(const struct options *o);
 int cmd_sqlite(const struct options *o);
 int cmd_fill(const struct options *o);
 int cmd_bare(const struct options *o);

@@ -39,6 +39,8 @@ static const struct figure {
     {"validation", cmd_validation, "cost of checking event payloads (in this process)"},
     {"workspec", cmd_workspec,
      "cost of a task of WorkSpec documents, by their size (in this process)"},
+    {"sessions", cmd_sessions,
+     "a look for earlier work among --runs sessions on a new --db (in this process)"},
     {"sqlite", cmd_sqlite, "yardstick: bare SQLite loop on a new --db"},
     {"fill", cmd_fill, "fill --db with ended runs up to --bytes (not a figure)"},
     {"bare", cmd_bare, "yardstick server: bare libmicrohttpd on --port, --threads"},

@@ -88,4 +88,5 @@ line("hand-over of 20 runs of a stopping host, last, p50", ("wopr-takeover", "ha
 line("  the worst of the rounds", ("wopr-takeover", "handed_over_last_max"), None, "ms", at_least(0), "-")
 line("WorkSpec: a task of 100,000 to one of 1,000, checked", ("workspec", "check_last_to_first"), None, "x", at_most(2), "<= 2")
 line("WorkSpec: a task of 100,000 to one of 1,000, played", ("workspec", "play_last_to_first"), None, "x", at_most(2), "<= 2")
+line("resume_session among 10,000 sessions, p99", ("sessions", "resume_p99"), None, "ms", at_most(50), "<= 50 ms")
 line("payload checks of one run", ("validation", "one_noop_run"), None, "us", at_least(0), "-")

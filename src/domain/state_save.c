@@ -2,7 +2,7 @@
  * state_save.c: the image of a run state, written and read by one walk over its members, so that a
  * new member is one line here.  Derived members (positions in heaps, marks, indexes, dirty marks)
  * are not written; what other code relies on (indexes, order of heaps) is checked on reading,
- * whatever the checksum says.
+ * whatever the checksum says.  A run of a program has no image: that is a fold of the whole log.
  */
 #include "domain/state_save.h"
 

@@ -273,7 +273,7 @@ static int list_read(const struct node_call *call, const struct node_memory_quer
     struct memory_entries all = {ARENA_ARRAY(call->a, struct memory_entry, own.n + l.n + 1), 0};
     if (!all.v) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to read entries");
     for (size_t i = 0; i < own.n; i++)
-        if (memory_matches(&own.v[i], &filter)) all.v[all.n++] = own.v[i];
+        if (memory_matches(&own.v[i], &filter, call->a)) all.v[all.n++] = own.v[i];
     for (size_t i = 0; i < l.n; i++) all.v[all.n++] = l.v[i];
     qsort(all.v, all.n, sizeof *all.v, newest_first);
     *result = entries_text(call->a, &all, limit);

@@ -34,9 +34,9 @@ struct trust_claim {
     struct str signature;
 };
 /* 0, and *kid empty when no key vouched; *manifest_only: it vouched for pack.json, which says
- * nothing of the other files (the digest of the tarball does).  PACK_INTEGRITY, PACK_SIGNATURE,
- * PACK_KEY: signed by a key that is not trusted, or not signed where it must be; PACK_NOT_APPROVED.
- */
+ * nothing of the other files (the digest of the tarball does). PACK_INTEGRITY, PACK_SIGNATURE,
+ * PACK_KEY: signed by a key that is not trusted, or not signed where it must be;
+ * PACK_NOT_APPROVED. */
 MUST_CHECK int trust_judge(const struct trust_policy *p, const struct pack_judged *j,
                            const struct trust_claim *claim, struct pack_key_id *kid,
                            bool *manifest_only, struct wopr_error *err);

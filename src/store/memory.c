@@ -4,6 +4,7 @@
  */
 #include "store/memory.h"
 
+#include "base/find.h"
 #include "base/mem.h"
 #include "codec/jobj.h"
 
@@ -132,14 +133,27 @@ static bool has_tag(const struct memory_entry *e, struct str tag) {
     return tag.n == 0;
 }
 
-static bool text_holds(struct str text, struct str part) {
-    for (size_t i = 0; i + part.n <= text.n; i++)
-        if (str_eq_nocase(str_n(text.p + i, part.n), part)) return true;
-    return false;
+/* ASCII alone; other bytes stay as they are. */
+static struct str lowered(struct str s, struct arena *a) {
+    char *p = arena_alloc(a, s.n + 1);
+    for (size_t i = 0; p && i < s.n; i++)
+        p[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] - 'A' + 'a') : s.p[i];
+    return p ? str_n(p, s.n) : STR_NONE;
 }
 
-bool memory_matches(const struct memory_entry *e, const struct memory_filter *f) {
-    return has_tag(e, f->tag) && text_holds(e->content, f->text);
+/* Linear, whatever both hold: a tenant chooses them. */
+static bool text_holds(struct str text, struct str part, struct arena *a) {
+    struct needle n;
+    struct finder f;
+    if (part.n == 0 || part.n > text.n) return part.n == 0;
+    struct str in = lowered(text, a), what = lowered(part, a);
+    if (!in.p || !what.p || needle_make(&n, what, a) != 0) return false;
+    finder_begin(&f, &n, in);
+    return finder_next(&f, 0) < in.n;
+}
+
+bool memory_matches(const struct memory_entry *e, const struct memory_filter *f, struct arena *a) {
+    return has_tag(e, f->tag) && text_holds(e->content, f->text, a);
 }
 
 int memory_open(struct vault *v, const struct memory_row *r, struct arena *a,
@@ -189,7 +203,9 @@ static int page_show(struct walk *l, const struct memory_rows *rows, struct wopr
         struct memory_entry e;
         arena_reset(l->opened);
         rc = memory_open(l->v, &rows->v[i], l->opened, &e, err);
-        if (rc == 0 && memory_matches(&e, l->filter)) rc = l->take(l->ctx, &e, err);
+        bool shown = rc == 0 && memory_matches(&e, l->filter, l->opened);
+        if (rc == 0 && arena_failed(l->opened)) rc = no_memory(err);
+        if (rc == 0 && shown) rc = l->take(l->ctx, &e, err);
     }
     return rc;
 }

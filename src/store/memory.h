@@ -107,7 +107,8 @@ MUST_CHECK int memory_seal(struct vault *v, const struct memory_place *at,
 /* The entry of a row, in a's memory.  CORRUPT: it does not open. */
 MUST_CHECK int memory_open(struct vault *v, const struct memory_row *r, struct arena *a,
                            struct memory_entry *out, struct wopr_error *err);
-bool memory_matches(const struct memory_entry *e, const struct memory_filter *f);
+/* Linear in both.  a: scratch; without memory it says no, and has failed. */
+bool memory_matches(const struct memory_entry *e, const struct memory_filter *f, struct arena *a);
 /* Does the ref, and its tenant, have room for the row?  A look; the write decides.  QUOTA. */
 MUST_CHECK int store_memory_room(struct store *s, const struct memory_row *r,
                                  const struct memory_bounds *bounds, struct wopr_error *err);

@@ -195,7 +195,7 @@ static int gap_put(struct advance *v, const struct wr_id *id, enum wr_severity s
     e->u.gap.category = (int)wr_detail_category(detail);
     e->u.gap.summary = wr_fit(summary, WR_SUMMARY_MAX, v->a);
     if (e->u.gap.summary.p == NULL) return memory(v);
-    return wr_draft_known(&v->d, e, STR_NONE) ? 0 : wr_draft_seal(&v->d, e, STR_NONE);
+    return wr_draft_seal_new(&v->d, e, STR_NONE);
 }
 
 /* A capability that is not there is told once on a path, not at each of its steps. */

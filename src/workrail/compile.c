@@ -364,7 +364,7 @@ int wr_compile(struct str source, enum wr_source_kind kind, struct arena *a,
     else if (rc != WOPR_E_NO_MEMORY)
         build_wrong(&b, arena_str(a, str_c(f->e.pointer)), "%s", f->e.message);
     map_free(b.ids);
-    if (b.no_memory || arena_failed(a)) return wr_no_memory(f);
+    if (rc == WOPR_E_NO_MEMORY || b.no_memory || arena_failed(a)) return wr_no_memory(f);
     if (problems->nr > 0)
         return wr_fail(f, WR_COMPILE_ERROR, arena_cstr(a, problems->v[0].pointer), STR_FMT,
                        STR_ARG(problems->v[0].message));

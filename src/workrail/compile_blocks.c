@@ -176,6 +176,7 @@ static struct str blocks_text(struct build *b, const struct blocks *k) {
                  STR_ARG(k->output.v[i].definition));
     list_text(&out, "Verify", &k->verify, false);
     struct str text = buf_failed(&out) ? STR_NONE : arena_str(b->a, buf_str(&out));
+    if (text.p == NULL && !buf_over(&out)) b->no_memory = true;
     buf_fini(&out);
     return text;
 }

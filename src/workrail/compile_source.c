@@ -45,7 +45,10 @@ bool object_open(struct build *b, struct str raw, struct str pointer, struct obj
         build_wrong(b, pointer, "an object is due here");
         return false;
     }
-    if (json_members(raw, b->a, &out->m, NULL) != 0) return false;
+    if (json_members(raw, b->a, &out->m, NULL) != 0) {
+        b->no_memory = true;
+        return false;
+    }
     out->used = ARENA_ARRAY(b->a, bool, out->m.n);
     return out->used != NULL;
 }

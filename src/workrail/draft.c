@@ -49,13 +49,13 @@ int wr_draft_seal(struct wr_draft *d, struct wr_event *e, struct str part) {
     return rc;
 }
 
-bool wr_draft_known(struct wr_draft *d, struct wr_event *e, struct str part) {
-    struct str key = wr_dedupe_key(e, part, d->o->a);
-    if (key.p == NULL) return false;
-    if (d->s != NULL && wr_session_key(d->s, key) != NULL) return true;
+int wr_draft_seal_new(struct wr_draft *d, struct wr_event *e, struct str part) {
+    struct str key = e != NULL ? wr_dedupe_key(e, part, d->o->a) : STR_NONE;
+    if (key.p == NULL) return wr_no_memory(d->f);
+    if (d->s != NULL && wr_session_key(d->s, key) != NULL) return 0;
     for (size_t i = 0; i < d->plan.events_nr; i++)
-        if (str_eq(d->plan.events[i].dedupe_key, key)) return true;
-    return false;
+        if (str_eq(d->plan.events[i].dedupe_key, key)) return 0;
+    return wr_draft_seal(d, e, part);
 }
 
 int wr_draft_blob(struct wr_draft *d, enum wr_blob_kind kind, struct str bytes,
@@ -171,7 +171,7 @@ static int observe(struct wr_draft *d, enum wr_observed key, struct str value, s
     e->u.observation.key = e->u.observation.type = (int)key;
     e->u.observation.confidence = confidence;
     e->u.observation.value = value;
-    return wr_draft_known(d, e, STR_NONE) ? 0 : wr_draft_seal(d, e, STR_NONE);
+    return wr_draft_seal_new(d, e, STR_NONE);
 }
 
 static bool is_sha1(struct str s) {

@@ -42,11 +42,14 @@ struct str wr_state_token(const struct wr_operator *o, const struct wr_session *
     return token_of(&r, WR_TOKEN_STATE, STR_NONE);
 }
 
-static void tokens_mint(struct reply *r, struct str attempt) {
+/* A reply without a token that it should have would leave the agent stuck. */
+static int tokens_mint(struct reply *r, struct str attempt) {
     if (r->state_token.p == NULL) r->state_token = token_of(r, WR_TOKEN_STATE, STR_NONE);
-    if (r->state.kind == WR_S_COMPLETE || r->state.pending == 0) return;
+    if (r->state_token.p == NULL) return wr_no_memory(r->f);
+    if (r->state.kind == WR_S_COMPLETE || r->state.pending == 0) return 0;
     r->ack_token = token_of(r, WR_TOKEN_ACK, attempt);
     r->checkpoint_token = token_of(r, WR_TOKEN_CHECKPOINT, attempt);
+    return r->ack_token.p != NULL && r->checkpoint_token.p != NULL ? 0 : wr_no_memory(r->f);
 }
 
 /* --- places --- */
@@ -254,8 +257,8 @@ int wr_start_reply(const struct wr_operator *o, const struct wr_session *s,
     int rc = reply_open(&r, node);
     if (rc != 0) return rc;
     r.preferences = wr_node_preferences(s, node, INT64_MAX);
-    tokens_mint(&r, wr_id_str(&ids->attempt_id));
-    return reply_render(&r, STR_NONE, json);
+    rc = tokens_mint(&r, wr_id_str(&ids->attempt_id));
+    return rc == 0 ? reply_render(&r, STR_NONE, json) : rc;
 }
 
 int wr_rehydrate_reply(const struct wr_operator *o, const struct wr_session *s,
@@ -274,7 +277,8 @@ int wr_rehydrate_reply(const struct wr_operator *o, const struct wr_session *s,
     if (r.blocked && r.retryable && wr_stored_advance(s, s->nodes[node].id, retry) == NULL)
         attempt = retry;
     r.preferences = wr_node_preferences(s, node, INT64_MAX);
-    tokens_mint(&r, attempt);
+    rc = tokens_mint(&r, attempt);
+    if (rc != 0) return rc;
     if (pending_step(&r) != NULL &&
         wr_recovery_text(s, node, r.w, &r.state.step, o->a, &recovery) != 0)
         return wr_no_memory(f);
@@ -306,8 +310,8 @@ int wr_advance_reply(const struct wr_operator *o, const struct wr_session *s,
     if (advance->u.advance.outcome != 0) reply_old_block(&r, advance);
     else reply_block(&r);
     r.preferences = wr_node_preferences(s, node, r.told_to > r.told_from ? r.told_to : INT64_MAX);
-    tokens_mint(&r, wr_id_str(&child));
-    return reply_render(&r, STR_NONE, json);
+    rc = tokens_mint(&r, wr_id_str(&child));
+    return rc == 0 ? reply_render(&r, STR_NONE, json) : rc;
 }
 
 int wr_checkpoint_reply(const struct wr_operator *o, const struct wr_session *s,

@@ -195,13 +195,14 @@ static int token_cut(struct token_in *in, struct str text) {
     return 0;
 }
 
-static struct str token_decode(struct token_in *in, struct str part) {
+/* NO_MEMORY; p NULL: it is not strict base64url. */
+static int token_decode(struct token_in *in, struct str part, struct str *out) {
     struct buf b;
     buf_init(&b, WR_TOKEN_MAX);
-    struct str out =
-        base64url_decode(part, &b, NULL) == 0 ? arena_str(in->a, buf_str(&b)) : STR_NONE;
+    int rc = base64url_decode(part, &b, NULL);
+    *out = rc == 0 ? arena_str(in->a, buf_str(&b)) : STR_NONE;
     buf_fini(&b);
-    return out;
+    return rc == WOPR_E_NO_MEMORY || arena_failed(in->a) ? wr_no_memory(in->f) : 0;
 }
 
 static int token_version(struct token_in *in) {
@@ -216,11 +217,13 @@ static int token_version(struct token_in *in) {
 static int token_payload(struct token_in *in, struct wr_token *out) {
     const struct json_limits lim = {WR_TOKEN_MAX, 4};
     bool canonical = false;
-    in->payload = token_decode(in, in->payload);
-    if (arena_failed(in->a)) return wr_no_memory(in->f);
-    if (in->payload.p == NULL || json_check(in->payload, &lim, NULL) != 0)
+    int rc = token_decode(in, in->payload, &in->payload);
+    if (rc != 0) return rc;
+    if (in->payload.p != NULL) rc = json_check(in->payload, &lim, NULL);
+    if (rc == WOPR_E_NO_MEMORY) return wr_no_memory(in->f);
+    if (in->payload.p == NULL || rc != 0)
         return token_wrong(in, WR_TOKEN_INVALID_FORMAT, "its payload cannot be read");
-    int rc = token_version(in);
+    rc = token_version(in);
     if (rc != 0) return rc;
     rc = wr_shape_read(&TOKEN, in->payload, in->a, out, NULL);
     if (rc == WOPR_E_NO_MEMORY) return wr_no_memory(in->f);
@@ -236,9 +239,10 @@ static int token_payload(struct token_in *in, struct wr_token *out) {
 
 /* Numbers 10 and 11. Both keys are always tried, so that the time says nothing. */
 static int token_signature(struct token_in *in) {
-    struct str sig = token_decode(in, in->sig);
+    struct str sig;
     struct sha256 given, current, previous;
-    if (arena_failed(in->a)) return wr_no_memory(in->f);
+    int rc = token_decode(in, in->sig, &sig);
+    if (rc != 0) return rc;
     if (sig.p == NULL || sig.n != SIG_BYTES)
         return token_wrong(in, WR_TOKEN_INVALID_FORMAT, "its signature cannot be read");
     memcpy(given.b, sig.p, SIG_BYTES);

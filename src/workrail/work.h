@@ -73,8 +73,8 @@ MUST_CHECK int wr_draft_begin(struct wr_draft *d, const struct wr_operator *o,
 struct wr_event *wr_draft_event(struct wr_draft *d, enum wr_kind kind, struct str node_id);
 /* Its payload is filled: key, bytes, checks.  part: as in wr_dedupe_key. */
 MUST_CHECK int wr_draft_seal(struct wr_draft *d, struct wr_event *e, struct str part);
-/* The key is in the session already: the event is dropped. */
-bool wr_draft_known(struct wr_draft *d, struct wr_event *e, struct str part);
+/* The same, but an event whose key is in the session already is dropped. */
+MUST_CHECK int wr_draft_seal_new(struct wr_draft *d, struct wr_event *e, struct str part);
 MUST_CHECK int wr_draft_blob(struct wr_draft *d, enum wr_blob_kind kind, struct str bytes,
                              struct str *digest);
 /* Common pieces.  A node with its pin. */

@@ -236,6 +236,39 @@ static void ended(const char *run) {
         200);
 }
 
+#define WORKSPEC_DOCUMENT                                                                          \
+    "{\"simulation\":{\"schema_version\":\"2.0\",\"meta\":{\"title\":\"T\",\"description\":\"D\"," \
+    "\"domain\":\"M\"},\"config\":{\"time_unit\":\"minutes\",\"start_time\":\"08:00\","            \
+    "\"end_time\":\"09:00\",\"currency\":\"EUR\",\"locale\":\"en-IE\"},\"world\":{\"objects\":["   \
+    "{\"id\":\"a\",\"type\":\"actor\",\"name\":\"A\",\"properties\":{\"state\":\"free\"}}]},"      \
+    "\"process\":{\"tasks\":[{\"id\":\"t\",\"actor_id\":\"a\",\"start\":\"08:00\","                \
+    "\"duration\":5}]}}}"
+
+static void workspec(void) {
+    const char *path = "/v1/workspec", *own = fmt("%s/documents/wspec", path);
+    const char *bad = "{\"simulation\":{}}";
+    say("getWorkspecSchema", fmt("%s/schema", path), NULL, NULL, 200);
+    say("validateWorkspec", fmt("%s/validate", path), WORKSPEC_DOCUMENT, NULL, 200);
+    say("validateWorkspec", fmt("%s/validate?profile=reference", path), bad, NULL, 200);
+    say("validateWorkspec", fmt("%s/validate?profile=x", path), bad, NULL, 400);
+    say("validateWorkspec", fmt("%s/validate", path), "{", NULL, 400);
+    say("planWorkspec", fmt("%s/plan", path), WORKSPEC_DOCUMENT, NULL, 200);
+    say("planWorkspec", fmt("%s/plan", path), bad, NULL, 422);
+    say("putWorkspecDocument", own, WORKSPEC_DOCUMENT, NULL, 201);
+    say("putWorkspecDocument", own, WORKSPEC_DOCUMENT, NULL, 200);
+    say("putWorkspecDocument", own, bad, NULL, 422);
+    say("getWorkspecDocument", own, NULL, NULL, 200);
+    say("getWorkspecDocument", fmt("%s/documents/conformance-noop", path), NULL, NULL, 404);
+    say("getWorkspecPlan", fmt("%s/plan", own), NULL, NULL, 200);
+    say("getWorkflow", "/v1/workflows/wspec", NULL, NULL, 200);
+    say("getWorkflowVersion", "/v1/host/wopr/workflows/wspec/versions/1", NULL, NULL, 200);
+    ended(begin("wspec", ""));
+    say("getRunDefinition", fmt("/v1/host/wopr/runs/%s/definition", begin("wspec", "")), NULL, NULL,
+        200);
+    say("deleteWorkspecDocument", own, NULL, NULL, 200);
+    say("deleteWorkspecDocument", own, NULL, NULL, 404);
+}
+
 static void runs(void) {
     ended(begin("conformance-noop",
                 ",\"inputs\":{\"undeclared\":1},\"tags\":[\"a\"],\"metadata\":{\"k\":1}"));
@@ -432,10 +465,10 @@ static void sessions(void) {
     say("getSessionWorkflow", one, NULL, NULL, 200);
     say("getSessionWorkflow", fmt("%s?view=source", one), NULL, NULL, 200);
     say("getSessionWorkflow", fmt("%s/project.none", flows), NULL, NULL, 404);
-    const char *start = fmt("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
-                            "\"name\":\"start_workflow\",\"arguments\":{\"workflowId\":\"" STR_FMT
-                            "\"}}}",
-                            STR_ARG(id));
+    const char *start =
+        fmt("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+            "\"name\":\"start_workflow\",\"arguments\":{\"workflowId\":\"" STR_FMT "\"}}}",
+            STR_ARG(id));
     r = say("callMcp", "/v1/mcp", start, NULL, 200);
     struct str session = json_string(
         json_path_get(r.body, STR("result.structuredContent.session.sessionId"), test_arena()),
@@ -445,8 +478,8 @@ static void sessions(void) {
     say("listSessions", fmt("%s/sessions?limit=1", path), NULL, NULL, 200);
     say("listSessions", fmt("%s/sessions?limit=0", path), NULL, NULL, 400);
     r = say("getSession", own, NULL, NULL, 200);
-    struct str node = json_string(
-        json_path_get(r.body, STR("runs.0.nodes.0.nodeId"), test_arena()), test_arena());
+    struct str node = json_string(json_path_get(r.body, STR("runs.0.nodes.0.nodeId"), test_arena()),
+                                  test_arena());
     say("getSession", fmt("%s/sessions/sess_none", path), NULL, NULL, 404);
     say("getSessionNode", fmt("%s/nodes/" STR_FMT, own, STR_ARG(node)), NULL, NULL, 200);
     say("getSessionNode", fmt("%s/nodes/node_none", own), NULL, NULL, 404);
@@ -516,6 +549,7 @@ Test(answers,
     documents();
     say("verifyAuditLog", "/v1/audit/verify", NULL, NULL, 200);
     definitions();
+    workspec();
     agents();
     runs();
     control();
@@ -587,7 +621,7 @@ static void refuse_credentials(const struct op *op, const char *poor) {
     struct reply r = refusal(op, "", body, NO_BEARER);
     expect_status(op, &r, 401, "without a key");
     cr_expect_not_null(header(&r, "WWW-Authenticate").p);
-    if (strcmp(op->id, "callMcp") == 0) return; /* each tool has its own */
+    if (strcmp(op->id, "callMcp") == 0) return;   /* each tool has its own */
     if (strcmp(op->id, "getCaller") == 0) return; /* any key may ask what it is */
     r = refusal(op, "", body, LINES(poor));
     expect_status(op, &r, 403, "without the scope");
@@ -608,7 +642,13 @@ static void refuse_bodies(const struct op *op) {
     r = refusal(op, "", "{}", LINES("Content-Type: foo+json"));
     expect_status(op, &r, token ? 404 : 415, "a type without a subtype (HTTP-8)");
     r = refusal(op, "", "[]", NULL);
-    expect_status(op, &r, token ? 404 : 400, "an array");
+    bool judged = strstr(op->path, "/v1/workspec/") != NULL; /* says what is wrong with any JSON */
+    expect_status(op, &r,
+                  token                          ? 404
+                  : !judged                      ? 400
+                  : strstr(op->path, "validate") ? 200
+                                                 : 422,
+                  "an array");
     r = refusal(op, "", large, LINES("Expect: 100-continue"));
     expect_status(op, &r, token ? 404 : 413, "a large body");
 }
@@ -635,6 +675,26 @@ Test(answers,
         bool bytes = strcmp(op->id, "publishPack") == 0; /* of any type: test_packs.c */
         if (json_get(op->doc, "requestBody").p && !bytes) refuse_bodies(op);
     }
+}
+
+Test(answers, browsers_are_sent_to_the_dashboard_and_clients_are_not) {
+    static const char *const OFF[] = {"--ui", "off", NULL};
+    const char *const *browser = LINES("Accept: text/html,application/xhtml+xml,*/*;q=0.8");
+    static struct server none;
+    struct reply r = ask(&sv, "GET", "/", NULL, browser);
+    cr_expect_eq(r.status, 302);
+    cr_expect(str_eqc(header(&r, "Location"), "/ui/"));
+    r = ask(&sv, "GET", "/", NULL, LINES("Accept: application/json, text/html"));
+    cr_expect_eq(r.status, 200);
+    r = ask(&sv, "GET", "/ui/", NULL, browser);
+    cr_expect_eq(r.status, 200);
+    server_start(&none, OFF);
+    r = ask(&none, "GET", "/", NULL, browser);
+    cr_expect_eq(r.status, 200);
+    cr_expect(str_starts(header(&r, "Content-Type"), STR("application/json")));
+    r = ask(&none, "GET", "/ui/", NULL, browser);
+    cr_expect_eq(r.status, 400, "a path of no version: " STR_FMT, STR_ARG(r.body));
+    server_end(&none);
 }
 
 Test(answers, limits_of_rate_are_described_too /* RUN-47 ERR-8 */) {

@@ -230,7 +230,7 @@ def one_run(wopr, folder, ends, status):
     sent_look(ear, tokens_of(ear))
     files_look(h, tokens_of(ear))
     h.p.terminate()
-    h.p.wait(WAIT_S)
+    expect(h.p.wait(WAIT_S) == 0, "the host ends well")
     files_look(h, tokens_of(ear))  # the WAL is in the file now
     ear.stop()
     model.stop()

@@ -9,10 +9,10 @@
 #include "base/map.h"
 #include "codec/ident.h"
 #include "domain/options.h"
+#include "domain/program.h"
 #include "store/events.h"
 #include "store/workflows.h"
 #include "wire/common/view.h"
-#include "domain/program.h"
 #include "wire/v1/wire_int.h"
 
 #define BUNDLE_VERSION   "1.0"

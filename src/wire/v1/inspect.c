@@ -3,6 +3,7 @@
  * docs/api-extensions.md): who its key is and what that may do; the definition that a run goes by,
  * and how long its log is.
  */
+#include "domain/program.h"
 #include "domain/scope.h"
 #include "store/workflows.h"
 #include "wire/v1/wire_int.h"
@@ -38,7 +39,7 @@ int v1_get_caller(struct http_call *c) {
     return wire_reply_object(c, 200, &o);
 }
 
-int v1_get_run_definition(struct http_call *c) {
+static int run_definition_answer(struct http_call *c, bool here) {
     struct wopr_error err = {0};
     struct run_head head;
     struct run_origin origin;
@@ -50,6 +51,8 @@ int v1_get_run_definition(struct http_call *c) {
             store_workflow_by_hash(wire_of(c)->store, &origin.workflow_hash, c->arena, &text, &err);
     if (rc == WOPR_E_NOT_FOUND && head.run_no > 0 && !text.p)
         rc = wopr_error_set(&err, WOPR_E_NOT_FOUND, "no such run, or its definition is gone");
+    if (rc == 0 && here && dialect_named(text, NULL, NULL, NULL)) return WOPR_E_TOO_BIG;
+    if (rc == 0) rc = v1_definition_shown(c, &text, &err);
     if (rc != 0) return wire_fail(c, &err);
     struct jobj o;
     jobj_begin(&o, WIRE_SNAPSHOT_MAX);
@@ -58,4 +61,11 @@ int v1_get_run_definition(struct http_call *c) {
     jw_kint(&o.w, "logBytes", head.log_bytes);
     jw_kraw(&o.w, "definition", text);
     return wire_reply_object(c, 200, &o);
+}
+
+static void run_definition_offloaded(struct http_call *c) { (void)run_definition_answer(c, false); }
+
+int v1_get_run_definition(struct http_call *c) {
+    int rc = run_definition_answer(c, true);
+    return rc == WOPR_E_TOO_BIG ? http_offload(c, run_definition_offloaded) : rc;
 }

@@ -132,6 +132,11 @@ MUST_CHECK int v1_state_members(struct jw *w, const struct run_view *v, bool cha
                                 struct wopr_error *err);
 void v1_error_member(struct jw *w, struct str error, bool details);
 
+/* --- workflows.c --- */
+/* A text in another language becomes the definition that it compiles to (WS-98), which takes too
+ * long for a connection's thread; others stay.  NO_MEMORY, VALIDATION. */
+MUST_CHECK int v1_definition_shown(struct http_call *c, struct str *text, struct wopr_error *err);
+
 /* --- workflow_check.c --- */
 struct v1_findings {
     struct lint_summary sum; /* wf is NULL when the compiler refuses the definition */

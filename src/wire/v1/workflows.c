@@ -18,21 +18,21 @@ static int row_find(struct http_call *c, struct workflow_row *row, struct wopr_e
     return rc == WOPR_E_NOT_FOUND ? wopr_error_set(err, rc, "no such workflow") : rc;
 }
 
-/* A text in another language is shown as the definition that it compiles to (WS-98). */
-static void definition_reply(struct http_call *c, struct str text) {
+int v1_definition_shown(struct http_call *c, struct str *text, struct wopr_error *err) {
     const struct wf_env env = {.accepted = true, .dialects = &WS_DIALECT, .dialects_nr = 1};
-    struct wopr_error err = {0};
     struct workflow *wf = NULL;
-    if (!dialect_named(text, NULL, NULL, NULL)) {
-        http_reply(c, 200, text);
-        return;
-    }
-    int rc = workflow_compile(text, &env, &wf, &err);
-    struct str shown = rc == 0 ? arena_str(c->arena, wf->text) : STR_NONE;
+    if (!dialect_named(*text, NULL, NULL, NULL)) return 0;
+    int rc = workflow_compile(*text, &env, &wf, err);
+    if (rc == 0) *text = arena_str(c->arena, wf->text);
     workflow_unref(wf);
-    if (rc == 0 && shown.p == NULL)
-        rc = wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for a definition");
-    if (rc == 0) http_reply(c, 200, shown);
+    if (rc == 0 && text->p == NULL)
+        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a definition");
+    return rc;
+}
+
+static void definition_reply(struct http_call *c, struct str text) {
+    struct wopr_error err = {0};
+    if (v1_definition_shown(c, &text, &err) == 0) http_reply(c, 200, text);
     else (void)wire_fail(c, &err);
 }
 

@@ -35,16 +35,29 @@ static void document_close(struct document *d) {
     arena_free(d->a);
 }
 
-/* YAML when the request says so; else JSON. */
-static enum ws_format format_of(const struct http_call *c) {
+/* YAML when the request says so, JSON else.  MEDIA_TYPE. */
+static int format_of(const struct http_call *c, enum ws_format *out, struct wopr_error *err) {
+    static const struct {
+        const char *type;
+        enum ws_format format;
+    } TYPES[] = {{"application/json", WS_JSON},
+                 {"application/yaml", WS_YAML},
+                 {"application/x-yaml", WS_YAML},
+                 {"text/yaml", WS_YAML}};
     struct str type = http_header(c, "Content-Type"), head, rest;
-    if (type.p == NULL) return WS_JSON;
+    *out = WS_JSON;
+    if (type.p == NULL) return 0;
     if (!str_cut(type, ';', &head, &rest)) head = type;
     head = str_trim(head);
-    bool yaml = str_eq_nocase(head, STR("application/yaml")) ||
-                str_eq_nocase(head, STR("application/x-yaml")) ||
-                str_eq_nocase(head, STR("text/yaml"));
-    return yaml ? WS_YAML : WS_JSON;
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
+        *out = TYPES[i].format;
+        if (str_eq_nocase(head, str_c(TYPES[i].type))) return 0;
+    }
+    *out = WS_JSON;
+    if (head.n > 5 && str_starts(head, STR("application/")) && str_ends(head, STR("+json")))
+        return 0;
+    return wopr_error_set(err, WOPR_E_MEDIA_TYPE,
+                          "a document is sent as application/json or application/yaml");
 }
 
 static int profile_read(struct http_call *c, enum ws_profile *out, struct wopr_error *err) {
@@ -76,7 +89,9 @@ static int document_open(struct document *d, struct str text, enum ws_format for
 }
 
 static int document_of_body(struct document *d, struct wopr_error *err) {
-    return document_open(d, d->call->body, format_of(d->call), err);
+    enum ws_format format;
+    int rc = format_of(d->call, &format, err);
+    return rc == 0 ? document_open(d, d->call->body, format, err) : rc;
 }
 
 /* --- answers --- */

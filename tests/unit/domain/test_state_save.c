@@ -341,23 +341,24 @@ Test(state_save, no_member_of_a_state_is_forgotten, .init = rich_up, .fini = ric
     struct chan_state *sum = run_state_chan(s, STR("sum")), *log = run_state_chan(s, STR("log"));
     cr_assert(q->n > 0 && s->interrupts.n > 0 && s->pins.n > 0 && sum->summed && log->n > 0);
     for (int r = 0; r < RULE_NR; r++) s->nodes[4].sched.in[r].total |= 2;
-    SHOWN(
-        s, run_state, s,
-        GAPS(GAP(run_state, wf), GAP(run_state, arena), GAP(run_state, meta), /* of the creation */
-             GAP(run_state, options), GAP(run_state, nodes), GAP(run_state, sched.edges),
-             GAP(run_state, sched.ready), GAP(run_state, sched.ready_nr),
-             GAP(run_state, sched.region), GAP(run_state, sched.skips),
-             GAP(run_state, sched.skips_nr), GAP(run_state, sched.wishes),
-             GAP(run_state, sched.retries), GAP(run_state, sched.held),
-             GAP(run_state, sched.asleep_from), GAP(run_state, sched.loops_nr),
-             GAP(run_state, sched.triggers), GAP(run_state, sched.settling),
-             GAP(run_state, inputs_seen), /* of the creation too */
-             GAP(run_state, waits), GAP(run_state, interrupts), GAP(run_state, error),
-             GAP(run_state, variables), GAP(run_state, channels.v), GAP(run_state, channels.n),
-             GAP(run_state, channels.cap), GAP(run_state, channels.ops),
-             GAP(run_state, channels.ops_nr), GAP(run_state, channels.ops_cap),
-             GAP(run_state, pins), GAP(run_state, agent), GAP(run_state, outputs),
-             GAP(run_state, orch.agent), GAP(run_state, orch.decision), GAP(run_state, dirty_run)));
+    SHOWN(s, run_state, s,
+          GAPS(GAP(run_state, program), GAP(run_state, wf), GAP(run_state, arena),
+               GAP(run_state, meta), /* of the creation */
+               GAP(run_state, options), GAP(run_state, nodes), GAP(run_state, sched.edges),
+               GAP(run_state, sched.ready), GAP(run_state, sched.ready_nr),
+               GAP(run_state, sched.region), GAP(run_state, sched.skips),
+               GAP(run_state, sched.skips_nr), GAP(run_state, sched.wishes),
+               GAP(run_state, sched.retries), GAP(run_state, sched.held),
+               GAP(run_state, sched.asleep_from), GAP(run_state, sched.loops_nr),
+               GAP(run_state, sched.triggers), GAP(run_state, sched.settling),
+               GAP(run_state, inputs_seen), /* of the creation too */
+               GAP(run_state, waits), GAP(run_state, interrupts), GAP(run_state, error),
+               GAP(run_state, variables), GAP(run_state, channels.v), GAP(run_state, channels.n),
+               GAP(run_state, channels.cap), GAP(run_state, channels.ops),
+               GAP(run_state, channels.ops_nr), GAP(run_state, channels.ops_cap),
+               GAP(run_state, pins), GAP(run_state, agent), GAP(run_state, outputs),
+               GAP(run_state, orch.agent), GAP(run_state, orch.decision),
+               GAP(run_state, dirty_run)));
     SHOWN(s, node_state, &s->nodes[4],
           GAPS(GAP(node_state, sched.pos), GAP(node_state, sched.mark),
                GAP(node_state, sched.blocker), GAP(node_state, dirty), GAP(node_state, queued),

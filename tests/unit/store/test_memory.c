@@ -4,6 +4,7 @@
 
 #include "base/fault.h"
 #include "store/memory.h"
+#include "support/growth.h"
 
 static struct kit w;
 static struct vault *v;
@@ -220,6 +221,36 @@ Test(memory, each_run_sees_what_a_model_says /* MEM-5, MEM-7, MEM-8, MEM-12, MEM
     now += 1000000;
     for (int i = 0; i < RUNS; i++) run_end(&runs[i]);
     step_purge();
+}
+
+/* What is looked for, and where, are a tenant's: the worst of both is size times size. */
+static uint64_t search_cost_us(void *ctx, unsigned size) {
+    struct arena *a = ctx;
+    char *text = arena_alloc(a, size + 1), *part = arena_alloc(a, size / 2 + 1);
+    cr_assert(text && part);
+    memset(text, 'y', size);
+    memset(part, 'Y', size / 2);
+    part[size / 2 - 1] = 'z';
+    const struct memory_entry e = {.content = str_n(text, size)};
+    const struct memory_filter f = {.text = str_n(part, size / 2)};
+    uint64_t from = cpu_time_us();
+    cr_assert_not(memory_matches(&e, &f, a));
+    uint64_t took = cpu_time_us() - from;
+    arena_reset(a);
+    return took;
+}
+
+Test(memory, a_search_is_linear_in_what_it_looks_for_and_where /* MEM-5 */) {
+    char told[256];
+    struct arena *a = arena_new(64u << 20);
+    struct memory_filter f = {.text = STR("LOVES tea, \xc3\xa9")};
+    struct memory_entry e = entry("id", "Ada loves Tea, \xc3\xa9 and cakes");
+    cr_expect(memory_matches(&e, &f, a), "the case of ASCII aside");
+    e.content = STR("Ada loves Tea, \xc3\x89");
+    cr_expect_not(memory_matches(&e, &f, a), "of ASCII alone");
+    const struct growth g = {search_cost_us, a, 16384, 65536, GROWTH_FACTOR, 2000};
+    cr_expect(growth_holds(&g, told, sizeof told), "%s", told);
+    arena_free(a);
 }
 
 /* ---------------------------------------------------------------- what may be put */

@@ -318,7 +318,7 @@ Test(openapi, what_is_not_published_is_described_as_an_extension /* D7 RUN-47 */
 
 Test(openapi, an_extension_is_documented_by_its_path /* D7 */) {
     static const char *const PAGES[] = {"api-extensions", "workers", "webhooks", "packs",
-                                        "operations", "mcp-server"};
+                                        "operations", "mcp-server", "workrail"};
     const struct http_mount *w = v1_mount(v);
     struct str pages[sizeof PAGES / sizeof *PAGES];
     for (size_t k = 0; k < sizeof PAGES / sizeof *PAGES; k++)

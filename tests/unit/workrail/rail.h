@@ -178,7 +178,7 @@ static inline struct wr_state rail_state(struct rail *r) {
             return s;
         }
     cr_assert(false, "there is no snapshot");
-    return s;
+    return (struct wr_state){.kind = WR_S_INIT};
 }
 #define RAIL_NOTES ",\"output\":{\"notesMarkdown\":\"Done.\"}"
 

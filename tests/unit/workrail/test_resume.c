@@ -10,8 +10,8 @@ static const char *const TEXTS[] = {
     "my-feature_branch",
     "\xEF\xAC\x81nd \xEF\xBC\xA6\xEF\xBD\x95\xEF\xBD\x8C\xEF\xBD\x8C",
     "\xEF\xAC\x80",
-    "Stra\xC3\x9F"
-    "e",
+    ("Stra\xC3\x9F"
+     "e"),
     "\xC4\xB0stanbul",
     "K2 \xE2\x84\xAA",
     "login  OAuth!",

@@ -13,12 +13,14 @@ export interface Tail {
 const SLICE_MS = 8; // of work, then the browser may draw
 const PAUSE_MS = [250, 500, 1000, 2000, 4000];
 const SILENCE_MS = 45000; // three keep-alives: the connection is dead, whatever the system says
+const UNSEEN_MS = 15000; // then the connection is given back: browsers have few to one host, and a tab that nobody sees resumes when somebody does
 const ENDS = new Set(["run.completed", "run.failed", "run.cancelled"]);
 
 /** Follows until the run ends or signal is aborted; after: the sequence that is already there, -1: none. */
 export async function follow(api: Api, runId: string, after: number, tail: Tail, signal: AbortSignal): Promise<void> {
   let failures = 0;
   while (!signal.aborted) {
+    await seen(signal);
     try {
       const before = after;
       const ended = await once(api, runId, () => after, (seq) => (after = seq), tail, signal);
@@ -42,6 +44,20 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
+/** Until somebody looks at the page. */
+function seen(signal: AbortSignal): Promise<void> {
+  if (!document.hidden) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      if (document.hidden && !signal.aborted) return;
+      document.removeEventListener("visibilitychange", done);
+      resolve();
+    };
+    document.addEventListener("visibilitychange", done);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}
+
 const breathe = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
 async function once(api: Api, runId: string, cursor: () => number, moved: (seq: number) => void, tail: Tail, signal: AbortSignal): Promise<boolean> {
@@ -49,6 +65,13 @@ async function once(api: Api, runId: string, cursor: () => number, moved: (seq: 
   const stop = (): void => cut.abort();
   signal.addEventListener("abort", stop, { once: true });
   let silence = setTimeout(stop, SILENCE_MS);
+  let unseen = 0;
+  const watch = (): void => {
+    clearTimeout(unseen);
+    if (document.hidden) unseen = window.setTimeout(stop, UNSEEN_MS);
+  };
+  document.addEventListener("visibilitychange", watch);
+  watch();
   try {
     const headers: Record<string, string> = { Accept: "text/event-stream" };
     if (cursor() >= 0) headers["Last-Event-ID"] = String(cursor());
@@ -86,6 +109,8 @@ async function once(api: Api, runId: string, cursor: () => number, moved: (seq: 
     }
   } finally {
     clearTimeout(silence);
+    clearTimeout(unseen);
+    document.removeEventListener("visibilitychange", watch);
     signal.removeEventListener("abort", stop);
   }
 }

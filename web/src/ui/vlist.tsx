@@ -46,6 +46,11 @@ export function VList({ count, height, row, label, follow = false, unfollow, han
     el.scrollTop = ours.current = Math.max(0, count * height - view.size);
     setView((old) => ({ top: ours.current, size: old.size })); // without asking for a layout
   }, [follow, count]);
+  const longest = useRef(0);
+  useLayoutEffect(() => {
+    if (count < longest.current) measure(); // the position may be beyond the end now
+    longest.current = count;
+  }, [count]);
   useEffect(() => {
     handle?.({
       show: (index, focus) => {

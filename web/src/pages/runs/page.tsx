@@ -80,13 +80,13 @@ function Row({ run, picked, pick, act }: { run: RunItem; picked: boolean; pick: 
     <tr aria-selected={picked}>
       <td>{act && !isFinal(run.status) && <input type="checkbox" checked={picked} aria-label={T.runs.select(run.runId)} onChange={(e) => pick(e.currentTarget.checked)} />}</td>
       <td><State status={run.status} /></td>
-      <td class="num right-sm"><Age since={run.createdAt} /></td>
+      <td class="num"><Age since={run.createdAt} /></td>
       <td class="wide">
         <span class="row"><a class="clip" href={href(["run", run.runId])}><strong>{run.workflowId}</strong></a></span>
       </td>
       <td class="wide"><span class="row"><a class="mono soft clip" href={href(["run", run.runId])} title={run.runId}>{run.runId}</a><Copy text={run.runId} label={`${T.copy} ${run.runId}`} /></span></td>
-      <td class="opt-sm"><Took from={run.startedAt ?? run.createdAt} to={run.completedAt} /></td>
-      <td class="wide opt-sm">
+      <td class="dur"><Took from={run.startedAt ?? run.createdAt} to={run.completedAt} /></td>
+      <td class="wide">
         {run.status === "failed" ? <Code run={run} /> : run.fork ? <a class="tag" href={href(["run", run.fork.sourceRunId])}>{run.fork.mode}</a> : null}{" "}
         {(run.tags ?? []).map((t) => <a class="tag clip" key={t} href={href([], { tag: t })}>{t}</a>)}
       </td>
@@ -158,7 +158,7 @@ function Table({ list, filter, change }: { list: List; filter: Filter; change: (
                   onChange={(e) => (picked.value = e.currentTarget.checked ? new Set(open.map((r) => r.runId)) : new Set())} />
               )}
             </th>
-            <th style={{ width: "178px" }}>{T.runs.status}</th>
+            <th style={{ width: "192px" }}>{T.runs.status}</th>
             <th style={{ width: "76px" }}>{T.runs.age}</th>
             <th style={{ width: "24%" }}>{T.runs.workflow}</th>
             <th style={{ width: "30%" }}>{T.runs.id}</th>
