@@ -484,6 +484,16 @@ static void sessions(void) {
     say("getSessionWorkflow", one, NULL, NULL, 200);
     say("getSessionWorkflow", fmt("%s?view=source", one), NULL, NULL, 200);
     say("getSessionWorkflow", fmt("%s/project.none", flows), NULL, NULL, 404);
+    say("listSessionBuiltins", fmt("%s/builtins", path), NULL, NULL, 200);
+    r = say("getSessionConfig", fmt("%s/config", path), NULL, NULL, 200);
+    cr_expect(str_eqc(text_at(r.body, "applied.tools.0"), "list_workflows"), STR_FMT,
+              STR_ARG(r.body));
+    cr_expect(str_eq(text_at(r.body, "applied.workflows.0.workflowId"), id));
+    struct sha256 applied = sha256_of(at(r.body, "applied"));
+    char hex[65];
+    sha256_hex(&applied, hex);
+    cr_expect(str_eqc(text_at(r.body, "appliedConfigHash"), fmt("sha256:%s", hex)), STR_FMT,
+              STR_ARG(r.body)); /* WR-252 */
     const char *start =
         fmt("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
             "\"name\":\"start_workflow\",\"arguments\":{\"workflowId\":\"" STR_FMT "\"}}}",

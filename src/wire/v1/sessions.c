@@ -129,11 +129,29 @@ static void workflow_answer(struct http_call *c) {
     shown_answer(c, rc, &b, &f);
 }
 
+static void builtins_answer(struct http_call *c) {
+    struct wr_fault f = {.code = WR_FINE};
+    struct buf b;
+    buf_init(&b, SHOWN_BYTES_MAX);
+    int rc = rail_show_builtins(&b, &f);
+    shown_answer(c, rc, &b, &f);
+}
+
+static void config_answer(struct http_call *c) {
+    struct wr_fault f = {.code = WR_FINE};
+    struct buf b;
+    buf_init(&b, SHOWN_BYTES_MAX);
+    int rc = rail_show_config(rail_of(c), v1_of(c)->cfg.sessions, &b, &f);
+    shown_answer(c, rc, &b, &f);
+}
+
 int v1_list_sessions(struct http_call *c) { return http_offload(c, list_answer); }
 int v1_get_session(struct http_call *c) { return http_offload(c, one_answer); }
 int v1_get_session_node(struct http_call *c) { return http_offload(c, node_answer); }
 int v1_list_session_workflows(struct http_call *c) { return http_offload(c, workflows_answer); }
 int v1_get_session_workflow(struct http_call *c) { return http_offload(c, workflow_answer); }
+int v1_list_session_builtins(struct http_call *c) { return http_offload(c, builtins_answer); }
+int v1_get_session_config(struct http_call *c) { return http_offload(c, config_answer); }
 
 /* --- bundles: as they are, since their digests are over their bytes --- */
 static void export_answer(struct http_call *c) {
