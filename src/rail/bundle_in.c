@@ -5,6 +5,8 @@
 #include "rail/bundle.h"
 #include "rail/rail_int.h"
 
+#include <stdio.h>
+
 enum { BUNDLE_DEPTH_MAX = 80, COMMIT_AHEAD_MAX = 0x7fffffff };
 static const struct json_limits LIMITS = {RAIL_BUNDLE_MAX, BUNDLE_DEPTH_MAX};
 
@@ -21,6 +23,13 @@ struct reading_in {
 static int bad(struct reading_in *r, enum wr_code code, const char *where, const char *what) {
     return wr_fail(r->f, code, where, "the bundle is refused at %s: %s",
                    *where ? where : "its beginning", what);
+}
+
+/* The same of a member by its name; in: "" or "/session". */
+static int bad_member(struct reading_in *r, const char *in, const char *key, const char *what) {
+    char where[80];
+    (void)snprintf(where, sizeof where, "%s/%s", in, key);
+    return bad(r, WR_BUNDLE_INVALID_FORMAT, where, what);
 }
 
 static struct str member(const struct json_members *m, const char *key) {
@@ -68,7 +77,7 @@ static int envelope_check(struct reading_in *r) {
     if (!only(&r->top, TOP)) return bad(r, WR_BUNDLE_INVALID_FORMAT, "", "an unknown member");
     for (size_t i = 0; TOP[i]; i++)
         if (member(&r->top, TOP[i]).n == 0)
-            return bad(r, WR_BUNDLE_INVALID_FORMAT, TOP[i], "the member is required");
+            return bad_member(r, "", TOP[i], "the member is required");
     if (json_type_of(raw) != JSON_OBJECT)
         return bad(r, WR_BUNDLE_INVALID_FORMAT, "/session", "it is no object");
     if (json_members(raw, r->a, &r->session, &err) != 0) return wr_no_memory(r->f);
@@ -77,9 +86,9 @@ static int envelope_check(struct reading_in *r) {
     for (size_t i = 0; i < 2; i++) {
         struct str l = member(&r->session, LISTS[i]), o = member(&r->session, OBJECTS[i]);
         if (l.n == 0 || json_type_of(l) != JSON_ARRAY)
-            return bad(r, WR_BUNDLE_INVALID_FORMAT, LISTS[i], "a list is required in session");
+            return bad_member(r, "/session", LISTS[i], "a list is required");
         if (o.n == 0 || json_type_of(o) != JSON_OBJECT)
-            return bad(r, WR_BUNDLE_INVALID_FORMAT, OBJECTS[i], "an object is required in session");
+            return bad_member(r, "/session", OBJECTS[i], "an object is required");
     }
     r->out->session_id = json_string(member(&r->session, "sessionId"), r->a);
     if (!wr_id_good(WR_ID_SESSION, r->out->session_id))
@@ -159,7 +168,7 @@ static int blobs_read(struct reading_in *r, const char *key, enum session_blob k
     struct wopr_error err;
     if (raw.n == 0) return 0;
     if (json_type_of(raw) != JSON_OBJECT)
-        return bad(r, WR_BUNDLE_INVALID_FORMAT, key, "an object is required");
+        return bad_member(r, "/session", key, "an object is required");
     if (json_members(raw, r->a, &m, &err) != 0) return wr_no_memory(r->f);
     struct plan_session_blob *v =
         ARENA_ARRAY(r->a, struct plan_session_blob, r->out->blobs_nr + m.n + 1);
