@@ -262,6 +262,7 @@ export const T = {
     session: "Session",
     workflow: "Workflow",
     steps: "Steps",
+    step: "Step",
     changed: "Changed",
     status: { in_progress: "In progress", blocked: "Blocked", complete: "Complete", complete_with_gaps: "Complete, with gaps" } as Record<string, string>,
     health: { healthy: "Healthy", corrupt_tail: "Damaged at its end", corrupt_head: "Damaged at its beginning", unknown_version: "Of an unknown version" } as Record<string, string>,

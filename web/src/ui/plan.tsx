@@ -54,13 +54,13 @@ export function PlanPicture({ plan, progress, now, picked, pick }: Props) {
   const row = (i: number) => {
     const { performer, tasks, task } = rows[i] as Row;
     const style = { top: `${i * ROW}px` };
-    const track = <Track tasks={task ? [task] : tasks} states={states} whole={whole} now={now} words={words} />;
+    const track = <Track tasks={task ? [task] : tasks} states={states} whole={whole} now={now} />;
     if (!task) {
       const last = tasks[tasks.length - 1] as Entry;
       return (
         <button type="button" key={`p ${performer}`} class="lane" data-i={i} style={style} aria-expanded={!closed.has(performer)} onClick={() => fold(performer)}
           aria-label={T.documents.performer(performer, tasks.length, `${time((tasks[0] as Entry).startMs)}–${time(last.endMs)}`)}>
-          <strong class="clip" style={{ paddingRight: "8px" }}>{closed.has(performer) ? "▸" : "▾"} {performer}</strong>{track}
+          <strong class="clip" style={{ paddingRight: "8px" }}><span aria-hidden="true">{closed.has(performer) ? "▸ " : "▾ "}</span>{performer}</strong>{track}
         </button>
       );
     }
@@ -82,7 +82,7 @@ export function PlanPicture({ plan, progress, now, picked, pick }: Props) {
 }
 
 /** Planned: a frame; done: filled. */
-function Track({ tasks, states, whole, now, words }: { tasks: Entry[]; states: Map<string, Progress>; whole: Span; now: number | undefined; words: (e: Entry) => string }) {
+function Track({ tasks, states, whole, now }: { tasks: Entry[]; states: Map<string, Progress>; whole: Span; now: number | undefined }) {
   const x = (ms: number): number => (WIDE * (ms - whole.from)) / (whole.to - whole.from);
   return (
     <svg class="track plan" viewBox={`0 0 ${WIDE} 16`} preserveAspectRatio="none" aria-hidden="true">
@@ -91,7 +91,6 @@ function Track({ tasks, states, whole, now, words }: { tasks: Entry[]; states: M
         const to = state?.from === undefined ? undefined : (state.to ?? Math.max(state.from, now ?? state.from));
         return (
           <g key={e.nodeId} class={`c-${state ? tone(state.status) : "busy"}`}>
-            <title>{words(e)}</title>
             <rect class={state ? "planned" : "bar"} x={x(e.startMs)} y={2} width={Math.max(2, x(e.endMs) - x(e.startMs))} height={12} />
             {state?.from !== undefined && to !== undefined && <rect class="bar" x={x(state.from)} y={4} width={Math.max(2, x(to) - x(state.from))} height={8} />}
           </g>

@@ -194,7 +194,7 @@ function One({ id }: { id: string }) {
             );
           })}
         </section>
-        <section class="card" aria-label={T.sessions.recap}>
+        <section class="card" aria-label={T.sessions.step}>
           <div class="body">{picked ? <Step key={picked} session={id} id={picked} /> : <p class="empty">{T.sessions.pick}</p>}</div>
         </section>
       </div>
