@@ -91,8 +91,8 @@ function Track({ tasks, states, whole, now }: { tasks: Entry[]; states: Map<stri
         const to = state?.from === undefined ? undefined : (state.to ?? Math.max(state.from, now ?? state.from));
         return (
           <g key={e.nodeId} class={`c-${state ? tone(state.status) : "busy"}`}>
-            <rect class={state ? "planned" : "bar"} x={x(e.startMs)} y={2} width={Math.max(2, x(e.endMs) - x(e.startMs))} height={12} />
-            {state?.from !== undefined && to !== undefined && <rect class="bar" x={x(state.from)} y={4} width={Math.max(2, x(to) - x(state.from))} height={8} />}
+            <rect class={state ? "planned" : "done"} x={x(e.startMs)} y={2} width={Math.max(2, x(e.endMs) - x(e.startMs))} height={12} />
+            {state?.from !== undefined && to !== undefined && <rect class="done" x={x(state.from)} y={4} width={Math.max(2, x(to) - x(state.from))} height={8} />}
           </g>
         );
       })}
