@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* The signals that a server blocks or ignores are none of the child's. */
-static int attributes(posix_spawnattr_t *a) {
+static int child_attributes(posix_spawnattr_t *a) {
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);
@@ -30,13 +30,13 @@ static int attributes(posix_spawnattr_t *a) {
                                            POSIX_SPAWN_SETPGROUP);
 }
 
-static int spawn(const char *program, char *const argv[], int end, pid_t *pid) {
+static int child_spawn(const char *program, char *const argv[], int end, pid_t *pid) {
     static char *const empty[] = {NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t a;
     int rc = posix_spawn_file_actions_init(&files);
     if (rc != 0) return rc;
-    rc = attributes(&a);
+    rc = child_attributes(&a);
     if (rc == 0) {
         posix_spawn_file_actions_adddup2(&files, end, STDIN_FILENO);
         posix_spawn_file_actions_adddup2(&files, end, STDOUT_FILENO);
@@ -55,7 +55,7 @@ int child_start(const char *program, char *const argv[], struct child *out) {
     /* No pipes: writing to one whose reader is gone is a signal for the whole process. */
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
     int rc = fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 ? 0 : errno;
-    if (rc == 0) rc = spawn(program, argv, ends[1], &out->pid);
+    if (rc == 0) rc = child_spawn(program, argv, ends[1], &out->pid);
     close(ends[1]);
     if (rc == 0) {
         out->fd = ends[0];

@@ -4,8 +4,8 @@
 #include "cli/cli.h"
 #include "cli/mcp_pipe.h"
 #include "mcp/server.h"
-#include "store/upkeep.h"
 #include "rail/tools.h"
+#include "store/upkeep.h"
 #include "wire/v1/v1.h"
 
 #include <signal.h>
@@ -121,7 +121,7 @@ static int serve_url(struct cli *c, const char *url) {
 
 /* --- --describe --- */
 
-static int describe(struct cli *c) {
+static int cmd_mcp_describe(struct cli *c) {
     static const struct mcp_about ABOUT = {.name = "wopr", .title = "WOPR", .version = ""};
     struct wopr_error err = {0};
     struct mcp_server *s = NULL;
@@ -147,7 +147,7 @@ int cmd_mcp(struct cli *c) {
     if (rc == 0 && c->argc > 0)
         rc = cli_usage("wopr: mcp takes options only; see wopr mcp --help\n");
     if (rc != 0) return rc;
-    if (describes) return describe(c);
+    if (describes) return cmd_mcp_describe(c);
     signals_take();
     signals_mask(SIG_BLOCK); /* before any thread exists: all inherit it */
     if (logger_start() != 0) fputs("wopr: the log writer did not start\n", stderr);

@@ -34,8 +34,8 @@ static int spec_split(struct cli *c, struct str *name, struct str *wanted) {
     return pack_name_check(*name, NULL, &err) == 0 ? 0 : cli_fail(&err);
 }
 
-static int resolve(struct cli *c, const struct pack_releases *all, struct str wanted,
-                   const struct pack_release **out) {
+static int packs_install_resolve(struct cli *c, const struct pack_releases *all, struct str wanted,
+                                 const struct pack_release **out) {
     struct wopr_error err = {0};
     if (pack_resolve(all, wanted, out, &err) != 0) return cli_fail(&err);
     (void)c;
@@ -51,7 +51,7 @@ static int local_fetch(struct cli *c, struct store *s, struct source *out) {
     int rc = spec_split(c, &name, &wanted);
     if (rc != 0) return rc;
     if (store_pack_list(s, name, c->arena, &all, &err) != 0) return cli_fail(&err);
-    rc = resolve(c, &all, wanted, &r);
+    rc = packs_install_resolve(c, &all, wanted, &r);
     if (rc != 0) return rc;
     buf_init(&body, PACK_TARBALL_BYTES_MAX);
     rc = store_pack_blob(s, &r->digest, &body, &err);
@@ -114,7 +114,7 @@ static int remote_fetch(struct cli *c, const char *from, struct source *out) {
     rc = registry_get(c, at, name, "", &a);
     if (rc == 0 && a.status != 200) rc = registry_refused(c, &a, "such pack");
     if (rc == 0) rc = catalog_read(c, a.body, &all);
-    if (rc == 0) rc = resolve(c, &all, wanted, &r);
+    if (rc == 0) rc = packs_install_resolve(c, &all, wanted, &r);
     if (rc != 0) return rc;
     (void)snprintf(rest, sizeof rest, "/-/" STR_FMT ".tgz", STR_ARG(r->version));
     rc = registry_get(c, at, name, rest, &a);
@@ -152,7 +152,8 @@ static int file_fetch(struct cli *c, struct source *out) {
     return 0;
 }
 
-static int fetch(struct cli *c, struct store *s, const struct packs_args *in, struct source *out) {
+static int packs_install_fetch(struct cli *c, struct store *s, const struct packs_args *in,
+                               struct source *out) {
     if (in->from) return remote_fetch(c, in->from, out);
     bool file = strchr(c->argv[1], '/') != NULL || str_ends(str_c(c->argv[1]), STR(".tgz"));
     return file ? file_fetch(c, out) : local_fetch(c, s, out);
@@ -295,7 +296,7 @@ int packs_install(struct cli *c, struct store *s, const void *args) {
     struct pack_judged j;
     bool manifest_only = false;
     int rc = policy_load(c, &policy);
-    if (rc == 0) rc = fetch(c, s, in, &src);
+    if (rc == 0) rc = packs_install_fetch(c, s, in, &src);
     if (rc == 0 && src.tarball.n > PACK_TARBALL_BYTES_MAX)
         rc = cli_usage("wopr: the tarball has more than 10485760 bytes\n");
     if (rc == 0) rc = packs_judge(c, src.tarball, false, &j);

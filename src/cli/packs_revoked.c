@@ -5,7 +5,8 @@
 #include "cli/packs.h"
 #include "store/packs.h"
 
-static int revoked(const struct packs_signed *p, const uint8_t pub[32], struct wopr_error *err) {
+static int packs_key_revoked(const struct packs_signed *p, const uint8_t pub[32],
+                             struct wopr_error *err) {
     const uint8_t *sig = (const uint8_t *)p->signature.p;
     if (!ed25519_verify(pub, p->tarball, sig) && !ed25519_verify(pub, p->manifest, sig)) return 0;
     return wopr_error_set(err, WOPR_E_PACK_KEY,
@@ -18,7 +19,7 @@ static int store_check(struct cli *c, struct store *s, const struct packs_signed
     struct pack_keys keys;
     int rc = store_pack_keys(s, pack_namespace(p->name), c->arena, &keys, err);
     for (size_t i = 0; rc == 0 && i < keys.n; i++)
-        if (keys.v[i].revoked_ms > 0) rc = revoked(p, keys.v[i].pub, err);
+        if (keys.v[i].revoked_ms > 0) rc = packs_key_revoked(p, keys.v[i].pub, err);
     return rc;
 }
 
@@ -35,7 +36,7 @@ static int keychain_check(struct cli *c, struct str keychain, const struct packs
     for (size_t i = 0; rc == 0 && i < keys.n; i++)
         if (json_get(keys.v[i], "revokedAt").n > 0 &&
             pack_key_read(json_string(json_get(keys.v[i], "publicKey"), c->arena), pub, NULL) == 0)
-            rc = revoked(p, pub, err);
+            rc = packs_key_revoked(p, pub, err);
     return rc;
 }
 

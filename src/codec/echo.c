@@ -42,7 +42,7 @@ static size_t byte_spelled(struct str at, char c) {
     return at.p[n] == c ? n + 1 : 0;
 }
 
-static size_t spelled(struct str at, struct str secret) {
+static size_t echo_spelled(struct str at, struct str secret) {
     size_t n = 0;
     for (size_t i = 0; i < secret.n; i++) {
         if (i > 0 && secret.p[i] == '\\' && secret.p[i - 1] == '\\') continue;
@@ -60,7 +60,7 @@ size_t echo_mask(struct str text, struct str secret, bool end, struct buf *out) 
             i++;
             continue;
         }
-        size_t k = spelled(str_n(text.p + i, text.n - i), secret);
+        size_t k = echo_spelled(str_n(text.p + i, text.n - i), secret);
         if (k == PARTIAL && !end) break;
         if (k == 0 || k == PARTIAL) {
             i++;

@@ -31,13 +31,13 @@ struct jwk_set {
     size_t n;
 };
 
-static gnutls_datum_t datum(struct str s) {
+static gnutls_datum_t jwk_datum(struct str s) {
     return (gnutls_datum_t){(unsigned char *)(uintptr_t)s.p, (unsigned)s.n};
 }
 
 static int key_import(const struct jwk *k, gnutls_pubkey_t *out) {
     gnutls_pubkey_t p;
-    gnutls_datum_t x = datum(k->x), y = datum(k->y);
+    gnutls_datum_t x = jwk_datum(k->x), y = jwk_datum(k->y);
     int rc = gnutls_pubkey_init(&p);
     if (rc < 0) return rc;
     if (k->alg == JWS_RS256) rc = gnutls_pubkey_import_rsa_raw(p, &x, &y);
@@ -238,7 +238,7 @@ static int rs_verify(gnutls_pubkey_t p, const struct jwt *t, gnutls_datum_t *m) 
     struct str r = zeros_cut(str_n(sig.p, COORDINATE_BYTES));
     struct str s = zeros_cut(str_n(sig.p + COORDINATE_BYTES, COORDINATE_BYTES));
     if (r.n == 0 || s.n == 0) return GNUTLS_E_PK_SIG_VERIFY_FAILED;
-    gnutls_datum_t rd = datum(r), sd = datum(s);
+    gnutls_datum_t rd = jwk_datum(r), sd = jwk_datum(s);
     int rc = gnutls_encode_rs_value(&der, &rd, &sd);
     if (rc >= 0) rc = gnutls_pubkey_verify_data2(p, GNUTLS_SIGN_ECDSA_SHA256, 0, m, &der);
     gnutls_free(der.data);
@@ -247,7 +247,7 @@ static int rs_verify(gnutls_pubkey_t p, const struct jwt *t, gnutls_datum_t *m) 
 
 bool jwk_set_signed(const struct jwk_set *s, const struct jwt *t) {
     const struct jwk *k = key_of(s, t);
-    gnutls_datum_t m = datum(t->signed_bytes), sig = datum(t->signature);
+    gnutls_datum_t m = jwk_datum(t->signed_bytes), sig = jwk_datum(t->signature);
     gnutls_pubkey_t p;
     int rc;
     if (!k || t->signature.n == 0) return false;

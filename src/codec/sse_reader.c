@@ -72,7 +72,7 @@ static bool reader_failed(struct sse_reader *r) {
     return r->rc != 0;
 }
 
-static struct str advanced(struct str s, size_t n) { return str_n(s.p + n, s.n - n); }
+static struct str sse_reader_advanced(struct str s, size_t n) { return str_n(s.p + n, s.n - n); }
 
 /* The byte order mark that a stream may begin with; anything else that begins like it is text. */
 static void bom_take(struct sse_reader *r, struct str *bytes) {
@@ -84,7 +84,7 @@ static void bom_take(struct sse_reader *r, struct str *bytes) {
             return;
         }
         r->bom++;
-        *bytes = advanced(*bytes, 1);
+        *bytes = sse_reader_advanced(*bytes, 1);
     }
 }
 
@@ -102,15 +102,15 @@ int sse_reader_next(struct sse_reader *r, struct str *bytes, struct sse_event *o
         bool lf_of_crlf = r->after_cr && bytes->p[0] == '\n';
         r->after_cr = false;
         if (lf_of_crlf) {
-            *bytes = advanced(*bytes, 1);
+            *bytes = sse_reader_advanced(*bytes, 1);
             continue;
         }
         size_t n = piece_length(*bytes);
         piece_take(r, str_n(bytes->p, n));
-        *bytes = advanced(*bytes, n);
+        *bytes = sse_reader_advanced(*bytes, n);
         if (reader_failed(r) || bytes->n == 0) break;
         r->after_cr = bytes->p[0] == '\r';
-        *bytes = advanced(*bytes, 1);
+        *bytes = sse_reader_advanced(*bytes, 1);
         bool whole = line_take(r);
         if (reader_failed(r) || !whole) continue;
         r->given = true;

@@ -30,8 +30,8 @@ struct place {
     struct str raw; /* what is there, or empty */
 };
 
-__attribute__((format(printf, 4, 5))) static void say(struct judge *j, bool error,
-                                                      struct place where, const char *fmt, ...) {
+__attribute__((format(printf, 4, 5))) static void
+agent_judge_say(struct judge *j, bool error, struct place where, const char *fmt, ...) {
     struct lint_finding f = {.error = error};
     va_list ap;
     unsigned told = j->out->errors + j->out->warnings;
@@ -48,7 +48,7 @@ __attribute__((format(printf, 4, 5))) static void say(struct judge *j, bool erro
 /* --- members --- */
 
 /* A pointer with one more segment, which is not ours; a long one is left out. */
-static const char *below(struct judge *j, const char *at, struct str key) {
+static const char *agent_judge_below(struct judge *j, const char *at, struct str key) {
     struct buf b;
     buf_init(&b, LINT_POINTER - 1);
     buf_addz(&b, at);
@@ -63,24 +63,25 @@ static const char *below(struct judge *j, const char *at, struct str key) {
 }
 
 /* What is there, checked for its type; raw empty: absent, or of another type, which was said. */
-static struct place member(struct judge *j, struct str object, const char *at, const char *key,
-                           enum json_type type, const char *remedy) {
-    struct place p = {below(j, at, str_c(key)), json_get(object, key)};
+static struct place agent_judge_member(struct judge *j, struct str object, const char *at,
+                                       const char *key, enum json_type type, const char *remedy) {
+    struct place p = {agent_judge_below(j, at, str_c(key)), json_get(object, key)};
     if (p.raw.n == 0 || json_type_of(p.raw) == type) return p;
-    say(j, true, p, "%s", remedy);
+    agent_judge_say(j, true, p, "%s", remedy);
     p.raw = STR_NONE;
     return p;
 }
 
-static void closed(struct judge *j, struct str object, const char *at, const char *const *keys,
-                   const char *remedy) {
+static void agent_judge_closed(struct judge *j, struct str object, const char *at,
+                               const char *const *keys, const char *remedy) {
     struct json_members m;
     if (json_members(object, j->a, &m, NULL) != 0) return;
     for (size_t i = 0; i < m.n; i++) {
         size_t k = 0;
         while (keys[k] && !str_eqc(m.v[i].key, keys[k])) k++;
         if (keys[k]) continue;
-        say(j, true, (struct place){below(j, at, m.v[i].key), m.v[i].raw}, "%s", remedy);
+        agent_judge_say(j, true, (struct place){agent_judge_below(j, at, m.v[i].key), m.v[i].raw},
+                        "%s", remedy);
     }
 }
 
@@ -89,7 +90,7 @@ static bool text_within(struct judge *j, struct place p, unsigned min, unsigned 
     struct str s = p.raw.n > 0 ? json_string(p.raw, j->a) : STR_NONE;
     size_t n = utf8_count(s);
     if (p.raw.n == 0 || (n >= min && n <= max)) return true;
-    say(j, true, p, "%s has %u to %u characters", name, min, max);
+    agent_judge_say(j, true, p, "%s has %u to %u characters", name, min, max);
     return false;
 }
 
@@ -134,7 +135,8 @@ static struct str file_named(struct judge *j, struct place p) {
     struct str name = p.raw.n > 0 ? json_string(p.raw, j->a) : STR_NONE;
     if (p.raw.n == 0) return STR_NONE;
     if (!path_ok(name)) {
-        say(j, true, p,
+        agent_judge_say(
+            j, true, p,
             "this is no name of a file: 1 to 256 bytes, relative, with / between its parts and "
             "none of them . or ..");
         return STR_NONE;
@@ -146,15 +148,16 @@ static struct str file_named(struct judge *j, struct place p) {
         struct str text = json_string(j->files.v[i].raw, j->a);
         return text.p ? text : STR("");
     }
-    say(j, true, p,
+    agent_judge_say(
+        j, true, p,
         "no file of this name is given: put its text into files of the definition, or the prompt "
         "itself into systemPrompt");
     return STR_NONE;
 }
 
 static void files_read(struct judge *j, struct str definition) {
-    struct place p = member(j, definition, "", "files", JSON_OBJECT,
-                            "files is an object: names of files, and their texts");
+    struct place p = agent_judge_member(j, definition, "", "files", JSON_OBJECT,
+                                        "files is an object: names of files, and their texts");
     if (p.raw.n > 0 && json_members(p.raw, j->a, &j->files, NULL) != 0) j->files.n = 0;
     j->named = ARENA_ARRAY(j->a, bool, j->files.n + 1);
     if (!j->named) j->files.n = 0;
@@ -162,29 +165,31 @@ static void files_read(struct judge *j, struct str definition) {
 
 static void files_judge(struct judge *j) {
     for (size_t i = 0; i < j->files.n; i++) {
-        struct place p = {below(j, "/files", j->files.v[i].key), j->files.v[i].raw};
-        if (json_type_of(p.raw) != JSON_STRING) say(j, true, p, "the text of a file is a string");
+        struct place p = {agent_judge_below(j, "/files", j->files.v[i].key), j->files.v[i].raw};
+        if (json_type_of(p.raw) != JSON_STRING)
+            agent_judge_say(j, true, p, "the text of a file is a string");
         else if (p.raw.n > AGENT_FILE_MAX)
-            say(j, true, p, "a file has at most %u bytes of JSON", AGENT_FILE_MAX);
+            agent_judge_say(j, true, p, "a file has at most %u bytes of JSON", AGENT_FILE_MAX);
         else if (!j->named[i])
-            say(j, true, p,
-                "nothing in the manifest names this file: remove it, or name it in "
-                "systemPromptRef, handoff.taskSchemaRef or handoff.returnSchemaRef");
+            agent_judge_say(j, true, p,
+                            "nothing in the manifest names this file: remove it, or name it in "
+                            "systemPromptRef, handoff.taskSchemaRef or handoff.returnSchemaRef");
     }
 }
 
 /* --- parts of the manifest --- */
 
 static void id_judge(struct judge *j, struct str m) {
-    struct place p = member(j, m, "/manifest", "agentId", JSON_STRING,
-                            "agentId is a text, as "
-                            "\"vendor.acme.support.tier1\"");
+    struct place p = agent_judge_member(j, m, "/manifest", "agentId", JSON_STRING,
+                                        "agentId is a text, as "
+                                        "\"vendor.acme.support.tier1\"");
     struct str id = p.raw.n > 0 ? json_string(p.raw, j->a) : STR_NONE;
     j->out->agent_id = id;
     if (json_get(m, "agentId").n == 0)
-        say(j, true, p, "agentId is missing: give it an id as \"local.team.reviewer\"");
+        agent_judge_say(j, true, p, "agentId is missing: give it an id as \"local.team.reviewer\"");
     else if (p.raw.n > 0 && !agent_id_ok(id))
-        say(j, true, p,
+        agent_judge_say(
+            j, true, p,
             "agentId has a tier (core, vendor, community, private or local) and at least two "
             "more parts, which begin with a lower-case letter, with dots between; ids as host:x "
             "have no manifest");
@@ -192,24 +197,26 @@ static void id_judge(struct judge *j, struct str m) {
         bool ok = str_starts(id, pack) && id.n > pack.n + 1 && id.p[pack.n] == '.' &&
                   memchr(id.p + pack.n + 1, '.', id.n - pack.n - 1) == NULL;
         if (!ok)
-            say(j, true, p,
-                "agentId of an agent in a pack is the name of the pack, a dot and one "
-                "more part");
+            agent_judge_say(j, true, p,
+                            "agentId of an agent in a pack is the name of the pack, a dot and one "
+                            "more part");
     }
 }
 
 static void class_judge(struct judge *j, struct str m) {
     static const char REMEDY[] = "modelClass is one of reasoning, writing, coding, research, "
                                  "classification and general";
-    struct place p = member(j, m, "/manifest", "modelClass", JSON_STRING, REMEDY);
+    struct place p = agent_judge_member(j, m, "/manifest", "modelClass", JSON_STRING, REMEDY);
     const char *class = p.raw.n > 0 ? agent_model_class(json_string(p.raw, j->a)) : NULL;
     const char *const *known = j->rules->model_classes;
-    if (json_get(m, "modelClass").n == 0) say(j, true, p, "modelClass is missing: %s", REMEDY + 14);
-    else if (p.raw.n > 0 && !class) say(j, true, p, "%s", REMEDY);
+    if (json_get(m, "modelClass").n == 0)
+        agent_judge_say(j, true, p, "modelClass is missing: %s", REMEDY + 14);
+    else if (p.raw.n > 0 && !class) agent_judge_say(j, true, p, "%s", REMEDY);
     if (!class || !known) return;
     while (*known && strcmp(*known, class) != 0) known++;
     if (*known) return;
-    say(j, true, p,
+    agent_judge_say(
+        j, true, p,
         "this host has no model of the class %s (agents.modelClasses in discovery): take another "
         "class, or let its operator name a provider for it",
         class);
@@ -217,52 +224,55 @@ static void class_judge(struct judge *j, struct str m) {
 }
 
 static void prompt_judge(struct judge *j, struct str m) {
-    struct place text = member(j, m, "/manifest", "systemPrompt", JSON_STRING,
-                               "systemPrompt is a text of at least one character");
-    struct place ref = member(j, m, "/manifest", "systemPromptRef", JSON_STRING,
-                              "systemPromptRef is the name of a file");
+    struct place text = agent_judge_member(j, m, "/manifest", "systemPrompt", JSON_STRING,
+                                           "systemPrompt is a text of at least one character");
+    struct place ref = agent_judge_member(j, m, "/manifest", "systemPromptRef", JSON_STRING,
+                                          "systemPromptRef is the name of a file");
     bool has_text = json_get(m, "systemPrompt").n > 0,
          has_ref = json_get(m, "systemPromptRef").n > 0;
     if (!has_text && !has_ref)
-        say(j, true, (struct place){"/manifest", STR_NONE},
+        agent_judge_say(
+            j, true, (struct place){"/manifest", STR_NONE},
             "an agent needs systemPrompt, its text, or systemPromptRef, the name of a file in "
             "files");
     if (has_text && has_ref)
-        say(j, true, ref, "systemPrompt is there as well: keep one of the two");
+        agent_judge_say(j, true, ref, "systemPrompt is there as well: keep one of the two");
     if (text.raw.n > 0 && json_string(text.raw, j->a).n == 0)
-        say(j, true, text, "systemPrompt is empty: say what the agent is to do");
+        agent_judge_say(j, true, text, "systemPrompt is empty: say what the agent is to do");
     if (text.raw.n > AGENT_FILE_MAX)
-        say(j, true, text, "systemPrompt has at most %u bytes of JSON", AGENT_FILE_MAX);
+        agent_judge_say(j, true, text, "systemPrompt has at most %u bytes of JSON", AGENT_FILE_MAX);
     struct str file = file_named(j, ref);
-    if (file.p && file.n == 0) say(j, true, ref, "the file is empty: a prompt has a text");
+    if (file.p && file.n == 0)
+        agent_judge_say(j, true, ref, "the file is empty: a prompt has a text");
 }
 
-static bool scoped(struct str s) {
+static bool agent_judge_scoped(struct str s) {
     struct str scope, tool;
     return str_cut(s, ':', &scope, &tool) && scope.n > 0 && tool.n > 0 &&
            (str_eqc(scope, "openwop") || str_eqc(scope, "mcp") || memchr(scope.p, '.', scope.n));
 }
 
 static void allow_judge(struct judge *j, struct str m) {
-    struct place p = member(j, m, "/manifest", "toolAllowlist", JSON_ARRAY,
-                            "toolAllowlist is a list of texts, as [\"mcp:search\"]");
+    struct place p = agent_judge_member(j, m, "/manifest", "toolAllowlist", JSON_ARRAY,
+                                        "toolAllowlist is a list of texts, as [\"mcp:search\"]");
     struct json_elements l = {0};
     if (p.raw.n == 0 || json_elements(p.raw, j->a, &l, NULL) != 0) return;
     if (l.n > AGENT_ALLOW_MAX) {
-        say(j, true, p, "toolAllowlist has at most %u entries", AGENT_ALLOW_MAX);
+        agent_judge_say(j, true, p, "toolAllowlist has at most %u entries", AGENT_ALLOW_MAX);
         return;
     }
     for (size_t i = 0; i < l.n; i++) {
         char nth[24];
         (void)snprintf(nth, sizeof nth, "%zu", i);
-        struct place e = {below(j, p.at, str_c(nth)), l.v[i]};
+        struct place e = {agent_judge_below(j, p.at, str_c(nth)), l.v[i]};
         bool is_text = json_type_of(l.v[i]) == JSON_STRING;
         struct str s = is_text ? json_string(l.v[i], j->a) : STR_NONE;
         if (s.n == 0 || s.n > AGENT_ALLOW_BYTES)
-            say(j, true, e, "an entry of toolAllowlist is a text of 1 to %u bytes",
-                AGENT_ALLOW_BYTES);
-        else if (!scoped(s))
-            say(j, false, e,
+            agent_judge_say(j, true, e, "an entry of toolAllowlist is a text of 1 to %u bytes",
+                            AGENT_ALLOW_BYTES);
+        else if (!agent_judge_scoped(s))
+            agent_judge_say(
+                j, false, e,
                 "this names no tool: write openwop:<tool>, mcp:<tool> or <vendor>.<host>:<tool>");
     }
 }
@@ -271,14 +281,15 @@ static void memory_judge(struct judge *j, struct str m) {
     static const char *const KEYS[] = {"scratchpad", "conversation", "longTerm", NULL};
     static const char REMEDY[] = "memoryShape has scratchpad, conversation and longTerm, each true "
                                  "or false, and nothing else";
-    struct place p = member(j, m, "/manifest", "memoryShape", JSON_OBJECT, REMEDY);
+    struct place p = agent_judge_member(j, m, "/manifest", "memoryShape", JSON_OBJECT, REMEDY);
     if (p.raw.n == 0) return;
-    closed(j, p.raw, p.at, KEYS, REMEDY);
+    agent_judge_closed(j, p.raw, p.at, KEYS, REMEDY);
     for (size_t i = 0; KEYS[i]; i++) {
-        struct place e = member(j, p.raw, p.at, KEYS[i], JSON_BOOL, REMEDY);
+        struct place e = agent_judge_member(j, p.raw, p.at, KEYS[i], JSON_BOOL, REMEDY);
         bool on = false;
         if (i < 2 || e.raw.n == 0 || !json_bool(e.raw, &on) || !on || j->rules->long_term) continue;
-        say(j, true, e, /* AGT-44 */
+        agent_judge_say(
+            j, true, e, /* AGT-44 */
             "this host has no long-term memory (agents.memoryBackends: long-term): set longTerm "
             "to false, or let the operator turn it on");
     }
@@ -288,24 +299,24 @@ static void confidence_judge(struct judge *j, struct str m) {
     static const char *const KEYS[] = {"defaultThreshold", NULL};
     static const char REMEDY[] = "confidence has defaultThreshold, a number from 0 to 1, and "
                                  "nothing else";
-    struct place p = member(j, m, "/manifest", "confidence", JSON_OBJECT, REMEDY);
+    struct place p = agent_judge_member(j, m, "/manifest", "confidence", JSON_OBJECT, REMEDY);
     double v = 0;
     if (p.raw.n == 0) return;
-    closed(j, p.raw, p.at, KEYS, REMEDY);
-    struct place t = member(j, p.raw, p.at, KEYS[0], JSON_NUMBER, REMEDY);
+    agent_judge_closed(j, p.raw, p.at, KEYS, REMEDY);
+    struct place t = agent_judge_member(j, p.raw, p.at, KEYS[0], JSON_NUMBER, REMEDY);
     if (t.raw.n > 0 && (!json_double(t.raw, &v) || !isfinite(v) || v < 0 || v > 1))
-        say(j, true, t, "%s", REMEDY);
+        agent_judge_say(j, true, t, "%s", REMEDY);
 }
 
 static void handoff_judge(struct judge *j, struct str m) {
     static const char *const KEYS[] = {"taskSchemaRef", "returnSchemaRef", NULL};
     static const char REMEDY[] = "handoff has taskSchemaRef and returnSchemaRef, names of files, "
                                  "and nothing else";
-    struct place p = member(j, m, "/manifest", "handoff", JSON_OBJECT, REMEDY);
+    struct place p = agent_judge_member(j, m, "/manifest", "handoff", JSON_OBJECT, REMEDY);
     if (p.raw.n == 0) return;
-    closed(j, p.raw, p.at, KEYS, REMEDY);
+    agent_judge_closed(j, p.raw, p.at, KEYS, REMEDY);
     for (size_t i = 0; KEYS[i]; i++) {
-        struct place e = member(j, p.raw, p.at, KEYS[i], JSON_STRING, REMEDY);
+        struct place e = agent_judge_member(j, p.raw, p.at, KEYS[i], JSON_STRING, REMEDY);
         struct str text = file_named(j, e);
         bool judged = true;
         if (!text.p || text.n > AGENT_FILE_MAX) continue;
@@ -313,7 +324,8 @@ static void handoff_judge(struct judge *j, struct str m) {
             (void)agent_schema_wrong(text, STR_NONE, j->a, &judged);
         else judged = false;
         if (!judged)
-            say(j, true, e,
+            agent_judge_say(
+                j, true, e,
                 "the file is no JSON Schema of 2020-12 that this host can judge by: mend it");
     }
 }
@@ -325,12 +337,13 @@ static void manifest_judge(struct judge *j, struct str m) {
                                        "systemPrompt", "systemPromptRef", "toolAllowlist",
                                        "memoryShape",  "confidence",      "handoff",
                                        "label",        "description",     NULL};
-    closed(j, m, "/manifest", KEYS, "a manifest has no such member: remove it");
+    agent_judge_closed(j, m, "/manifest", KEYS, "a manifest has no such member: remove it");
     id_judge(j, m);
-    struct place persona =
-        member(j, m, "/manifest", "persona", JSON_STRING, "persona is a text, as \"Reviewer\"");
+    struct place persona = agent_judge_member(j, m, "/manifest", "persona", JSON_STRING,
+                                              "persona is a text, as \"Reviewer\"");
     if (json_get(m, "persona").n == 0)
-        say(j, true, persona, "persona is missing: name the agent for people, as \"Reviewer\"");
+        agent_judge_say(j, true, persona,
+                        "persona is missing: name the agent for people, as \"Reviewer\"");
     (void)text_within(j, persona, 1, PERSONA_MAX, "persona");
     class_judge(j, m);
     prompt_judge(j, m);
@@ -338,11 +351,13 @@ static void manifest_judge(struct judge *j, struct str m) {
     memory_judge(j, m);
     confidence_judge(j, m);
     handoff_judge(j, m);
-    (void)text_within(j, member(j, m, "/manifest", "label", JSON_STRING, "label is a text"), 1,
-                      LABEL_MAX, "label");
     (void)text_within(
-        j, member(j, m, "/manifest", "description", JSON_STRING, "description is a text"), 0,
-        DESCRIPTION_MAX, "description");
+        j, agent_judge_member(j, m, "/manifest", "label", JSON_STRING, "label is a text"), 1,
+        LABEL_MAX, "label");
+    (void)text_within(
+        j,
+        agent_judge_member(j, m, "/manifest", "description", JSON_STRING, "description is a text"),
+        0, DESCRIPTION_MAX, "description");
 }
 
 int agent_judge(struct str text, const struct agent_rules *rules, lint_fn *each, void *ctx,
@@ -353,17 +368,19 @@ int agent_judge(struct str text, const struct agent_rules *rules, lint_fn *each,
     struct judge j = {.rules = rules, .each = each, .ctx = ctx, .a = a, .out = out};
     *out = (struct agent_judgement){0};
     if (text.n > AGENT_DEFINITION_MAX)
-        say(&j, true, (struct place){"", STR_NONE},
-            "the definition of an agent has at most %u "
-            "bytes",
-            AGENT_DEFINITION_MAX);
+        agent_judge_say(&j, true, (struct place){"", STR_NONE},
+                        "the definition of an agent has at most %u "
+                        "bytes",
+                        AGENT_DEFINITION_MAX);
     else if (json_type_of(text) != JSON_OBJECT)
-        say(&j, true, (struct place){"", text}, "%s", REMEDY);
+        agent_judge_say(&j, true, (struct place){"", text}, "%s", REMEDY);
     else {
-        struct place m = member(&j, text, "", "manifest", JSON_OBJECT, "manifest is an object");
-        closed(&j, text, "", KEYS, REMEDY);
+        struct place m =
+            agent_judge_member(&j, text, "", "manifest", JSON_OBJECT, "manifest is an object");
+        agent_judge_closed(&j, text, "", KEYS, REMEDY);
         files_read(&j, text);
-        if (json_get(text, "manifest").n == 0) say(&j, true, m, "manifest is missing: %s", REMEDY);
+        if (json_get(text, "manifest").n == 0)
+            agent_judge_say(&j, true, m, "manifest is missing: %s", REMEDY);
         if (m.raw.n > 0) manifest_judge(&j, m.raw);
         files_judge(&j);
     }

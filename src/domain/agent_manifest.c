@@ -13,15 +13,15 @@
 
 /* --- ids --- */
 
-static bool lower(char c) { return c >= 'a' && c <= 'z'; }
+static bool agent_manifest_lower(char c) { return c >= 'a' && c <= 'z'; }
 
 static bool word_rest(char c, bool capitals) {
-    return lower(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+    return agent_manifest_lower(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
            (capitals && c >= 'A' && c <= 'Z');
 }
 
 static bool segment_ok(struct str s, bool capitals) {
-    if (s.n == 0 || !lower(s.p[0])) return false;
+    if (s.n == 0 || !agent_manifest_lower(s.p[0])) return false;
     for (size_t i = 1; i < s.n; i++)
         if (!word_rest(s.p[i], capitals)) return false;
     return true;

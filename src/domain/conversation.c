@@ -59,7 +59,7 @@ struct reading { /* one call of conversation_answer */
     struct wopr_error *err;
 };
 
-static int refuse(struct reading *r, const char *member, const char *why) {
+static int conversation_refuse_turn(struct reading *r, const char *member, const char *why) {
     char pointer[128];
     snprintf(pointer, sizeof pointer, "/resumeValue%s", member);
     return wopr_error_at(r->err, WOPR_E_VALIDATION, pointer, "%s", why);
@@ -77,7 +77,7 @@ static int members_known(struct reading *r, struct str object, const char *const
     for (size_t i = 0; rc == 0 && i < m.n; i++) {
         const char *const *n = names;
         while (*n && !str_eqc(m.v[i].key, *n)) n++;
-        if (!*n) rc = refuse(r, at, why);
+        if (!*n) rc = conversation_refuse_turn(r, at, why);
     }
     return rc;
 }
@@ -89,7 +89,8 @@ static int text_read(struct reading *r, const char *name, size_t min, struct str
     size_t n = utf8_count(raw) - 2; /* the quotes; an escape counts as what it takes */
     snprintf(at, sizeof at, "/turn/%s", name);
     if (json_type_of(raw) != JSON_STRING || raw.n < 2 + min || n > CONVERSATION_TEXT_MAX)
-        return refuse(r, at, "it is not a text of at most 256 characters, or empty");
+        return conversation_refuse_turn(r, at,
+                                        "it is not a text of at most 256 characters, or empty");
     *out = json_string(raw, r->a);
     return out->p ? 0 : no_memory(r);
 }
@@ -105,7 +106,7 @@ static int role_read(struct reading *r, struct conv_turn *t) {
             t->role = ROLES[i];
             return 0;
         }
-    return refuse(r, "/turn/role", "the role of a turn is user or agent");
+    return conversation_refuse_turn(r, "/turn/role", "the role of a turn is user or agent");
 }
 
 /* AGT-10, as the published schema of a turn has it. */
@@ -114,17 +115,18 @@ static int agent_read(struct reading *r, struct conv_turn *t) {
     struct str raw = json_get(r->turn, "agent"), sharing = json_get(raw, "agentSharing");
     if (raw.n == 0) return 0;
     if (json_type_of(raw) != JSON_OBJECT)
-        return refuse(r, "/turn/agent", "the agent of a turn is no object");
+        return conversation_refuse_turn(r, "/turn/agent", "the agent of a turn is no object");
     int rc = members_known(r, raw, NAMES, "/turn/agent",
                            "an agent has agentId, agentSharing and memoryRef, and nothing else");
     for (const char *const *n = NAMES; rc == 0 && *n; n++) {
         struct str member = json_get(raw, *n);
         if (member.n > 0 && (json_type_of(member) != JSON_STRING || member.n < 3))
-            rc = refuse(r, "/turn/agent", "a member of the agent is no text, or empty");
+            rc = conversation_refuse_turn(r, "/turn/agent",
+                                          "a member of the agent is no text, or empty");
     }
     if (rc == 0 && sharing.n > 0 && !str_eqc(sharing, "\"isolated\"") &&
         !str_eqc(sharing, "\"shared\""))
-        rc = refuse(r, "/turn/agent", "agentSharing is isolated or shared");
+        rc = conversation_refuse_turn(r, "/turn/agent", "agentSharing is isolated or shared");
     t->agent = raw;
     return rc;
 }
@@ -136,7 +138,8 @@ static int from_read(struct reading *r, struct conv_turn *t) {
     if (*t->role != 'a') return 0;
     struct str id = json_get(t->agent, "agentId");
     if (id.n == 0)
-        return refuse(r, "/turn/from", "a turn of an agent says in from which agent speaks");
+        return conversation_refuse_turn(r, "/turn/from",
+                                        "a turn of an agent says in from which agent speaks");
     t->from = json_string(id, r->a);
     return t->from.p ? 0 : no_memory(r);
 }
@@ -173,7 +176,7 @@ static int schema_fits(struct reading *r, struct str value, const char *at) {
 static int content_read(struct reading *r, struct conv_turn *t) {
     t->content = json_get(r->turn, "content");
     if (t->content.n > 0) return r->closes ? 0 : schema_fits(r, t->content, "/turn/content");
-    if (!r->closes) return refuse(r, "/turn/content", "a turn has content");
+    if (!r->closes) return conversation_refuse_turn(r, "/turn/content", "a turn has content");
     t->content = STR("null");
     return 0;
 }
@@ -183,7 +186,8 @@ static int turn_read(struct reading *r, struct conv_turn *t) {
     static const char *const NAMES[] = {"messageId", "from", "to",    "groupId",   "content",
                                         "ts",        "role", "agent", "turnIndex", NULL};
     struct str raw = json_get(r->turn, "ts");
-    if (json_type_of(r->turn) != JSON_OBJECT) return refuse(r, "/turn", "a turn is an object");
+    if (json_type_of(r->turn) != JSON_OBJECT)
+        return conversation_refuse_turn(r, "/turn", "a turn is an object");
     int rc = members_known(r, r->turn, NAMES, "/turn", "the turn has an unknown member");
     if (rc == 0) rc = role_read(r, t);
     if (rc == 0) rc = agent_read(r, t);
@@ -193,7 +197,7 @@ static int turn_read(struct reading *r, struct conv_turn *t) {
     if (rc == 0) rc = text_read(r, "messageId", 1, &t->message_id);
     if (rc == 0) rc = index_check(r, t);
     if (rc == 0 && raw.n > 0 && (!json_int(raw, &t->ts_ms) || t->ts_ms < 0))
-        rc = refuse(r, "/turn/ts", "ts is not a whole number of milliseconds");
+        rc = conversation_refuse_turn(r, "/turn/ts", "ts is not a whole number of milliseconds");
     return rc == 0 ? content_read(r, t) : rc;
 }
 
@@ -210,10 +214,11 @@ static int operation_read(struct reading *r, struct str value, struct str *outco
     struct str op = json_get(value, "operation");
     r->closes = str_eqc(op, "\"close\"");
     if (!r->closes && !str_eqc(op, "\"exchange\""))
-        return refuse(r, "/operation", "operation is exchange or close");
+        return conversation_refuse_turn(r, "/operation", "operation is exchange or close");
     r->turn = json_get(value, "turn");
     *outcome = json_get(value, "outcome");
-    if (!r->closes && r->turn.n == 0) return refuse(r, "/turn", "an exchange has a turn");
+    if (!r->closes && r->turn.n == 0)
+        return conversation_refuse_turn(r, "/turn", "an exchange has a turn");
     return members_known(r, value, r->closes ? CLOSE : EXCHANGE, "",
                          r->closes ? "a close has operation, turn and outcome, and nothing else"
                                    : "an exchange has operation and turn, and nothing else");
@@ -251,9 +256,10 @@ int conversation_answer(const struct intr_question *q, struct str value, struct 
     struct str text = answer_text(&r, turn_text(&t, a), outcome);
     if (!text.p) return no_memory(&r);
     if (text.n > CONVERSATION_ANSWER_MAX)
-        return refuse(&r, "",
-                      "a turn with its outcome has at most 500 KiB, as the log has it; say it in "
-                      "several turns, or where it can be read");
+        return conversation_refuse_turn(
+            &r, "",
+            "a turn with its outcome has at most 500 KiB, as the log has it; say it in "
+            "several turns, or where it can be read");
     *out = text;
     return 0;
 }

@@ -75,8 +75,8 @@ void trace_span_run(struct str run_id, uint8_t out[SPAN_ID_BYTES]) {
     id_of("wopr/span/run/1\n", run_id, out, SPAN_ID_BYTES);
 }
 
-static void numbered(const char *kind, struct str run_id, struct str node_id, int64_t n,
-                     uint8_t out[SPAN_ID_BYTES]) {
+static void trace_numbered(const char *kind, struct str run_id, struct str node_id, int64_t n,
+                           uint8_t out[SPAN_ID_BYTES]) {
     char name[NAME_MAX_BYTES];
     int len = snprintf(name, sizeof name, STR_FMT "\n" STR_FMT "\n%lld", STR_ARG(run_id),
                        STR_ARG(node_id), (long long)n);
@@ -86,12 +86,12 @@ static void numbered(const char *kind, struct str run_id, struct str node_id, in
 
 void trace_span_node(struct str run_id, struct str node_id, int64_t past,
                      uint8_t out[SPAN_ID_BYTES]) {
-    numbered("wopr/span/node/1\n", run_id, node_id, past, out);
+    trace_numbered("wopr/span/node/1\n", run_id, node_id, past, out);
 }
 
 void trace_span_attempt(struct str run_id, struct str node_id, int64_t seq,
                         uint8_t out[SPAN_ID_BYTES]) {
-    numbered("wopr/span/attempt/1\n", run_id, node_id, seq, out);
+    trace_numbered("wopr/span/attempt/1\n", run_id, node_id, seq, out);
 }
 
 void trace_span_request(struct str invocation_id, uint8_t out[SPAN_ID_BYTES]) {

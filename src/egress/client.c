@@ -70,7 +70,7 @@ int egress_submit(struct egress *e, const struct egress_request *req, egress_don
     return rc;
 }
 
-static void wish(struct egress *e, uint64_t id, bool cancel) {
+static void client_wish(struct egress *e, uint64_t id, bool cancel) {
     pthread_mutex_lock(&e->mu);
     struct transfer *t = map_get(e->by_id, id_key(&id));
     if (t) {
@@ -82,8 +82,8 @@ static void wish(struct egress *e, uint64_t id, bool cancel) {
     if (t) (void)curl_multi_wakeup(e->multi);
 }
 
-void egress_cancel(struct egress *e, uint64_t id) { wish(e, id, true); }
-void egress_continue(struct egress *e, uint64_t id) { wish(e, id, false); }
+void egress_cancel(struct egress *e, uint64_t id) { client_wish(e, id, true); }
+void egress_continue(struct egress *e, uint64_t id) { client_wish(e, id, false); }
 
 /* --- on the thread --- */
 

@@ -30,7 +30,7 @@ static bool table_fill(void *library) {
     return true;
 }
 
-static int load(struct wopr_error *err) {
+static int curl_late_load(struct wopr_error *err) {
     void *library = dlopen(WOPR_CURL_SONAME, RTLD_NOW | RTLD_LOCAL);
     if (library && table_fill(library) && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
         return 0;
@@ -48,7 +48,7 @@ int curl_late(struct wopr_error *err) {
     int rc = 0;
     if (atomic_load_explicit(&loaded, memory_order_acquire)) return 0;
     pthread_mutex_lock(&mu);
-    if (!atomic_load(&loaded)) rc = load(err);
+    if (!atomic_load(&loaded)) rc = curl_late_load(err);
     if (rc == 0) atomic_store_explicit(&loaded, true, memory_order_release);
     pthread_mutex_unlock(&mu);
     return rc;

@@ -8,8 +8,8 @@
 #include "domain/agent_manifest.h"
 #include "domain/traits.h"
 
-static bool fits(struct step *st, const struct agent *g, bool task, struct str value,
-                 struct failure *f) {
+static bool handoff_fits(struct step *st, const struct agent *g, bool task, struct str value,
+                         struct failure *f) {
     struct str schema = task ? g->task_schema : g->return_schema;
     bool judged = true;
     if (schema.n == 0) return true;
@@ -30,11 +30,11 @@ static bool agent_of(struct step *st, int node, struct agent *g) {
 
 bool handoff_takes(struct step *st, int node, struct str inputs, struct failure *f) {
     struct agent g;
-    return !agent_of(st, node, &g) || fits(st, &g, true, inputs, f);
+    return !agent_of(st, node, &g) || handoff_fits(st, &g, true, inputs, f);
 }
 
 bool handoff_gives(struct step *st, int node, struct str outputs, struct failure *f) {
     struct agent g;
     bool itself = (st->state->wf->nodes[node].traits & NODE_IS_AGENT) != 0;
-    return itself || !agent_of(st, node, &g) || fits(st, &g, false, outputs, f);
+    return itself || !agent_of(st, node, &g) || handoff_fits(st, &g, false, outputs, f);
 }

@@ -12,8 +12,9 @@
 
 static bool packs_there(const struct engine *e) { return e->cfg.modules.resolve != NULL; }
 
-static int resolve(struct engine *e, struct str tenant, struct str type_id, struct str definition,
-                   bool anew, struct sha256 *pack, bool *found, struct wopr_error *err) {
+static int module_type_resolve(struct engine *e, struct str tenant, struct str type_id,
+                               struct str definition, bool anew, struct sha256 *pack, bool *found,
+                               struct wopr_error *err) {
     const struct engine_modules *m = &e->cfg.modules;
     *found = false;
     return packs_there(e) ? m->resolve(m->ctx, tenant, type_id, definition, anew, pack, found, err)
@@ -23,7 +24,7 @@ static int resolve(struct engine *e, struct str tenant, struct str type_id, stru
 int module_type_known(struct engine *e, struct str tenant, struct str type_id, bool anew,
                       bool *known, struct wopr_error *err) {
     struct sha256 pack;
-    return resolve(e, tenant, type_id, STR_NONE, anew, &pack, known, err);
+    return module_type_resolve(e, tenant, type_id, STR_NONE, anew, &pack, known, err);
 }
 
 static bool seen_before(const struct workflow *wf, size_t at) {
@@ -37,7 +38,7 @@ static int module_add(struct step *st, const struct engine_cmd *cmd, struct str 
     struct sha256 pack;
     char hex[65];
     bool found;
-    int rc = resolve(st->engine, cmd->tenant, type_id, pins, false, &pack, &found, err);
+    int rc = module_type_resolve(st->engine, cmd->tenant, type_id, pins, false, &pack, &found, err);
     if (rc != 0 || !found) return rc;
     sha256_hex(&pack, hex);
     jw_key_str(&o->w, type_id);

@@ -55,25 +55,26 @@ void remember_apply(struct remember *m) {
 
 /* --- results --- */
 
-static bool failed(struct node_result *out, const char *code, const char *message, bool retry) {
+static bool remember_failed(struct node_result *out, const char *code, const char *message,
+                            bool retry) {
     node_fail(out, code, message, retry);
     return false;
 }
 
 static bool out_of_memory(struct node_result *out) {
-    return failed(out, "out_of_memory", "the node needs more memory", true);
+    return remember_failed(out, "out_of_memory", "the node needs more memory", true);
 }
 
 /* What the store says is told to the host's log; entries are in none of its messages (MEM-7). */
-static bool lost(const struct node_call *call, struct node_result *out, int rc,
-                 const struct wopr_error *err) {
+static bool remember_lost(const struct node_call *call, struct node_result *out, int rc,
+                          const struct wopr_error *err) {
     const char *why = arena_cstr(call->a, str_c(err->message));
-    if (rc == WOPR_E_VALIDATION && why) return failed(out, "validation_error", why, false);
-    if (rc == WOPR_E_QUOTA && why) return failed(out, "memory_full", why, false);
+    if (rc == WOPR_E_VALIDATION && why) return remember_failed(out, "validation_error", why, false);
+    if (rc == WOPR_E_QUOTA && why) return remember_failed(out, "memory_full", why, false);
     log_error("memory cannot be used", "run", call->memory->step->exec->run_id, "why",
               err->message);
-    return failed(out, "memory_unavailable", "the memory cannot be used at the moment",
-                  rc != WOPR_E_CORRUPT);
+    return remember_failed(out, "memory_unavailable", "the memory cannot be used at the moment",
+                           rc != WOPR_E_CORRUPT);
 }
 
 bool node_memory_offered(const struct node_call *call) {
@@ -116,7 +117,7 @@ enum known { KNOWN_YES, KNOWN_NO, KNOWN_FAILED };
 static enum known result_known(const struct node_call *call, struct node_result *out,
                                unsigned ordinal, struct str *result) {
     if (!node_memory_offered(call)) {
-        (void)failed(out, "capability_not_provided", "this host offers no memory", false);
+        (void)remember_failed(out, "capability_not_provided", "this host offers no memory", false);
         return KNOWN_FAILED;
     }
     struct str outcome = outcome_of(call, ordinal);
@@ -286,7 +287,7 @@ bool node_memory_list(const struct node_call *call, struct node_result *out, uns
     enum known k = result_known(call, out, ordinal, entries);
     if (k != KNOWN_NO) return k == KNOWN_YES;
     int rc = list_read(call, q, entries, &err);
-    if (rc != 0) return lost(call, out, rc, &err);
+    if (rc != 0) return remember_lost(call, out, rc, &err);
     return op_add(call, ordinal, "memory:list", *entries) || out_of_memory(out);
 }
 
@@ -324,7 +325,7 @@ bool node_memory_get(const struct node_call *call, struct node_result *out, unsi
     enum known k = result_known(call, out, ordinal, entry);
     if (k != KNOWN_NO) return k == KNOWN_YES;
     int rc = entry_read(call, ref, id, entry, &err);
-    if (rc != 0) return lost(call, out, rc, &err);
+    if (rc != 0) return remember_lost(call, out, rc, &err);
     return op_add(call, ordinal, "memory:get", *entry) || out_of_memory(out);
 }
 
@@ -424,7 +425,7 @@ static void secrets_replace(const struct known_secrets *l, struct str text, stru
 }
 
 /* Of the run's own masked values, as the log does (OBS-71). */
-static struct str scrubbed(const struct node_call *call, struct str text) {
+static struct str remember_scrubbed(const struct node_call *call, struct str text) {
     struct buf b;
     buf_init(&b, CLEAN_MAX);
     json_quote(&b, text);
@@ -444,7 +445,7 @@ static int text_clean(const struct node_call *call, const struct known_secrets *
     (void)redact_text(buf_str(&named), STR_NONE, &shaped); /* OBS-75 */
     bool ok = !buf_failed(&named) && !buf_failed(&shaped);
     *out = ok ? arena_str(call->a, buf_str(&shaped)) : STR_NONE;
-    if (out->p) *out = scrubbed(call, *out);
+    if (out->p) *out = remember_scrubbed(call, *out);
     buf_fini(&named);
     buf_fini(&shaped);
     return out->p ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to clear an entry");
@@ -538,7 +539,7 @@ bool node_memory_put(const struct node_call *call, struct node_result *out, unsi
         return id->p || out_of_memory(out);
     }
     int rc = put_seal(call, ordinal, w, &row, &err);
-    if (rc != 0) return lost(call, out, rc, &err);
+    if (rc != 0) return remember_lost(call, out, rc, &err);
     struct buf b;
     buf_init(&b, CLEAN_MAX);
     json_quote(&b, row.id);

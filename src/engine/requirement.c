@@ -14,8 +14,8 @@ bool requirement_code(struct str code) {
 }
 
 /* true: the message is formatted with the id of the requirement, which a manifest gives. */
-static bool lacks(struct step *st, const struct node_secret *n, const char *code, const char *why,
-                  struct failure *f) {
+static bool requirement_report_lack(struct step *st, const struct node_secret *n, const char *code,
+                                    const char *why, struct failure *f) {
     struct jobj o;
     jobj_begin(&o, EVENT_PAYLOAD_MAX);
     jw_kraw(&o.w, "requirement", n->raw);
@@ -30,7 +30,7 @@ static bool lacks(struct step *st, const struct node_secret *n, const char *code
     return true;
 }
 
-static bool listed(const char *const *names, struct str name) {
+static bool requirement_listed(const char *const *names, struct str name) {
     for (; names && *names; names++)
         if (str_eqc(name, *names)) return true;
     return false;
@@ -64,17 +64,19 @@ static bool provider_lacks(struct step *st, int node, const struct node_secret *
     const struct str refs[] = {st->state->options.credential_ref,
                                st->state->wf->nodes[node].credentials_ref};
     struct credential c;
-    if (!listed(l->ai_providers, n->provider))
-        return lacks(st, n, UNAVAILABLE, "and this host offers no such AI provider", f);
-    if (!listed(l->byok_providers, n->provider)) return false;
+    if (!requirement_listed(l->ai_providers, n->provider))
+        return requirement_report_lack(st, n, UNAVAILABLE,
+                                       "and this host offers no such AI provider", f);
+    if (!requirement_listed(l->byok_providers, n->provider)) return false;
     for (size_t i = 0; i < 2 && !step_lost(st); i++)
         if (refs[i].n > 0 && credential_there(st, refs[i], SCOPE_ANY, &c) &&
             c.kind == CREDENTIAL_AI_PROVIDER && str_eq(c.provider, n->provider))
             return false;
-    return lacks(st, n, REQUIRED,
-                 "and neither ai.credentialRef of the run nor credentialsRef of the node names a "
-                 "credential of that AI provider",
-                 f);
+    return requirement_report_lack(
+        st, n, REQUIRED,
+        "and neither ai.credentialRef of the run nor credentialsRef of the node names a "
+        "credential of that AI provider",
+        f);
 }
 
 static bool secret_lacks(struct step *st, int node, const struct node_secret *n,
@@ -82,18 +84,21 @@ static bool secret_lacks(struct step *st, int node, const struct node_secret *n,
     bool user = str_eqc(n->scope, "user");
     struct credential c;
     if (!st->engine->cfg.vault)
-        return lacks(st, n, UNAVAILABLE, "and this host keeps none (--seal-key)", f);
+        return requirement_report_lack(st, n, UNAVAILABLE, "and this host keeps none (--seal-key)",
+                                       f);
     if (!user && !str_eqc(n->scope, "tenant"))
-        return lacks(st, n, UNAVAILABLE,
-                     "of a scope that this host does not offer; it has tenant and user", f);
+        return requirement_report_lack(
+            st, n, UNAVAILABLE, "of a scope that this host does not offer; it has tenant and user",
+            f);
     if (n->kind == CREDENTIAL_AI_PROVIDER) return provider_lacks(st, node, n, f);
     if (credential_there(st, n->id, user ? SCOPE_USER : SCOPE_TENANT, &c) && c.kind == n->kind)
         return false;
-    return lacks(st, n, REQUIRED,
-                 user ? "and the subject of the run has no credential of that name and kind "
-                        "(wopr secrets set)"
-                      : "and the tenant has no credential of that name and kind (wopr secrets set)",
-                 f);
+    return requirement_report_lack(
+        st, n, REQUIRED,
+        user ? "and the subject of the run has no credential of that name and kind "
+               "(wopr secrets set)"
+             : "and the tenant has no credential of that name and kind (wopr secrets set)",
+        f);
 }
 
 bool requirement_lacks(struct step *st, int node, const struct node_type *type, struct failure *f) {

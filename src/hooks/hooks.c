@@ -22,7 +22,7 @@ enum {
 #define ARENA_MAX (64u * 1024 * 1024)
 
 /* After a commit, on the committer's thread. */
-static void moved(void *ctx) {
+static void hooks_moved(void *ctx) {
     struct hooks *h = ctx;
     pthread_mutex_lock(&h->mu);
     h->kicked = true;
@@ -170,7 +170,7 @@ static uint64_t next_wake(struct hooks *h, uint64_t now_ms) {
     return at;
 }
 
-static void dispatch(struct hooks *h) {
+static void hooks_dispatch(struct hooks *h) {
     uint64_t now_ms = clock_mono_ms();
     bool more = false;
     if (lease_look(h, now_ms)) {
@@ -210,7 +210,7 @@ static void dispatcher_end(struct hooks *h) {
 static void *hooks_main(void *arg) {
     struct hooks *h = arg;
     thread_name("wopr-hooks");
-    while (!results_take(h)) dispatch(h);
+    while (!results_take(h)) hooks_dispatch(h);
     dispatcher_end(h);
     return NULL;
 }
@@ -243,7 +243,7 @@ int hooks_new(struct journal *j, const struct hooks_config *cfg, struct hooks **
     h->calls = map_new();
     *out = h;
     if (h->a && h->page && h->tenants && h->by_no && h->calls) {
-        store_on_hook_move(h->store, moved, h); /* before the first commit */
+        store_on_hook_move(h->store, hooks_moved, h); /* before the first commit */
         return 0;
     }
     hooks_free(h);

@@ -25,7 +25,7 @@ static int result_end(struct mcp_exchange *x, struct jobj *o, struct arena *a) {
 }
 
 /* The version that the client asks for, when it is of the older era; else the newest of it. */
-static int initialize(struct mcp_exchange *x, struct arena *a) {
+static int serve_initialize(struct mcp_exchange *x, struct arena *a) {
     const struct mcp_server *s = x->server;
     struct str version;
     int there = mcp_string_of(x->message.params, "protocolVersion", 64, a, &version);
@@ -43,7 +43,7 @@ static int initialize(struct mcp_exchange *x, struct arena *a) {
     return result_end(x, &o, a);
 }
 
-static int discover(struct mcp_exchange *x, struct arena *a) {
+static int serve_discover(struct mcp_exchange *x, struct arena *a) {
     const struct mcp_server *s = x->server;
     struct jobj o;
     jobj_begin(&o, RESULT_BYTES_MAX);
@@ -57,7 +57,7 @@ static int discover(struct mcp_exchange *x, struct arena *a) {
     return result_end(x, &o, a);
 }
 
-static int ping(struct mcp_exchange *x, struct arena *a) {
+static int serve_ping(struct mcp_exchange *x, struct arena *a) {
     (void)a;
     x->result = STR("{}");
     return 0;
@@ -72,9 +72,9 @@ static const struct method {
     int (*answer)(struct mcp_exchange *x, struct arena *a);
     enum mcp_step (*call)(struct mcp_exchange *x);
 } METHODS[] = {
-    {"initialize", IN_LEGACY, initialize, NULL},
-    {"ping", IN_LEGACY, ping, NULL},
-    {"server/discover", IN_MODERN, discover, NULL},
+    {"initialize", IN_LEGACY, serve_initialize, NULL},
+    {"ping", IN_LEGACY, serve_ping, NULL},
+    {"server/discover", IN_MODERN, serve_discover, NULL},
     {"tools/list", IN_BOTH, mcp_list_tools, NULL},
     {"tools/call", IN_BOTH, NULL, mcp_call_tool},
     {"resources/list", IN_BOTH, mcp_list_resources, NULL},

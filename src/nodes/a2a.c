@@ -30,7 +30,7 @@ struct follow {
 
 /* --- failures --- */
 
-static void unavailable(struct a2a *t, const char *why, bool again) {
+static void a2a_report_unavailable(struct a2a *t, const char *why, bool again) {
     node_fail(t->out, "a2a_unavailable", "the A2A agent cannot be used", again);
     t->out->error_message =
         arena_printf(t->call->a, "the A2A agent \"" STR_FMT "\" cannot be used: %s",
@@ -135,7 +135,7 @@ static const struct node_answer *message_send(struct a2a *t, unsigned ordinal, s
 }
 
 /* What an exchange that changes the task said.  false: nothing good. */
-static bool posted(struct a2a *t, const struct node_answer *ans, struct a2a_task *task) {
+static bool a2a_posted(struct a2a *t, const struct node_answer *ans, struct a2a_task *task) {
     bool again = false;
     if (!ans) return false;
     const char *why = a2a_answer_wrong(ans, &again);
@@ -143,7 +143,7 @@ static bool posted(struct a2a *t, const struct node_answer *ans, struct a2a_task
         why = "its answer tells no task with an id and a known state";
     if (!why) return true;
     bool refused = ans->untouched || ans->status == 429 || ans->status == 503;
-    unavailable(t, why, again && (refused || t->repeatable));
+    a2a_report_unavailable(t, why, again && (refused || t->repeatable));
     return false;
 }
 
@@ -178,11 +178,11 @@ static bool person_asked(struct a2a *t, const struct a2a_task *task, unsigned nt
 static bool question_done(struct a2a *t, struct follow *f, struct a2a_task *task) {
     struct str answer = STR_NONE;
     if (f->asked >= QUESTIONS_MAX) {
-        unavailable(t, "it asked more than 50 questions", false);
+        a2a_report_unavailable(t, "it asked more than 50 questions", false);
         return false;
     }
     if (!person_asked(t, task, f->asked++, &answer)) return false;
-    return posted(t, message_send(t, f->ordinal++, answer), task);
+    return a2a_posted(t, message_send(t, f->ordinal++, answer), task);
 }
 
 /* --- looks at the task --- */
@@ -194,7 +194,7 @@ static int64_t gap_ms(const struct a2a *t, unsigned look) {
     return ms < most ? ms : most;
 }
 
-static const struct node_answer *answered(const struct node_call *call, unsigned ordinal) {
+static const struct node_answer *a2a_answered(const struct node_call *call, unsigned ordinal) {
     for (size_t i = 0; i < call->answers_nr; i++)
         if (call->answers[i].ordinal == ordinal) return &call->answers[i];
     return NULL;
@@ -207,7 +207,7 @@ static void timed_out(struct a2a *t, struct follow *f, const struct a2a_task *ta
 
 /* Wait, look, or read what a look saw.  false: *out is filled. */
 static bool look_done(struct a2a *t, struct follow *f, struct a2a_task *task) {
-    const struct node_answer *ans = answered(t->call, f->ordinal);
+    const struct node_answer *ans = a2a_answered(t->call, f->ordinal);
     struct a2a_task now = {0};
     bool again = false;
     if (f->waited_ms >= t->wait_ms) {
@@ -229,7 +229,7 @@ static bool look_done(struct a2a *t, struct follow *f, struct a2a_task *task) {
         why = "its answer tells no task with an id and a known state";
     if (f->bytes > LOOKS_BYTES) why = "its answers about one task have more than 4 MiB";
     if (why && (!again || f->bytes > LOOKS_BYTES || ++f->lost >= LOOKS_LOST_MAX)) {
-        unavailable(t, why, again && f->bytes <= LOOKS_BYTES);
+        a2a_report_unavailable(t, why, again && f->bytes <= LOOKS_BYTES);
         return false;
     }
     if (!why) f->lost = 0;
@@ -300,7 +300,7 @@ static bool task_open(struct a2a *t, struct follow *f, struct a2a_task *task) {
 static void task_follow(struct a2a *t) {
     struct follow f = {.ordinal = ORDINAL_NEXT};
     struct a2a_task task = {0};
-    if (!posted(t, task_begin(t), &task)) return;
+    if (!a2a_posted(t, task_begin(t), &task)) return;
     t->task_id = task.id;
     for (;;) {
         bool asks = task.state == A2A_INPUT_REQUIRED || task.state == A2A_AUTH_REQUIRED;
@@ -316,7 +316,7 @@ static bool card_open(struct a2a *t) {
     if (!ans) return false;
     const char *why = a2a_answer_wrong(ans, &again);
     if (!why) why = a2a_card_read(t, ans->body);
-    if (why) unavailable(t, why, again);
+    if (why) a2a_report_unavailable(t, why, again);
     return why == NULL;
 }
 
@@ -362,7 +362,7 @@ static void a2a_run(struct a2a *t) {
 }
 
 /* The run is over and the task is not: nobody waits for it any more. */
-static void farewell(struct a2a *t, struct node_result *out) {
+static void a2a_farewell(struct a2a *t, struct node_result *out) {
     struct node_result asks = {0};
     bool over = t->state >= A2A_COMPLETED || t->state == A2A_UNKNOWN;
     if (over || t->task_id.n == 0 || t->out->outcome == NODE_OUT_FAIL) return;
@@ -375,7 +375,7 @@ void exec_a2a(const struct node_call *call, struct node_result *out) {
     struct node_result aside = {0};
     struct a2a t = {.call = call, .out = call->ended ? &aside : out, .wait_ms = A2A_WAIT_MS};
     a2a_run(&t);
-    if (call->ended) farewell(&t, out);
+    if (call->ended) a2a_farewell(&t, out);
 }
 
 /* --- before any run --- */

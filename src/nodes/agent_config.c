@@ -46,7 +46,8 @@ static bool word_in(struct str key, const char *const *words) {
 }
 
 /* The first member that is none of the words, or empty. */
-static struct str stranger(struct str object, const char *const *words, struct arena *a) {
+static struct str agent_config_stranger(struct str object, const char *const *words,
+                                        struct arena *a) {
     struct json_members m;
     if (json_members(object, a, &m, NULL) != 0) return STR("?");
     for (size_t i = 0; i < m.n; i++)
@@ -77,7 +78,7 @@ static const char *mcp_read(struct reading *x, size_t i, struct str raw, struct 
     static const char *const KEYS[] = {"tool", "server", "timeoutMs", "repeatable", NULL};
     struct str server = json_get(raw, "server"), again = json_get(raw, "repeatable");
     t->kind = AGENT_TOOL_MCP;
-    if (json_type_of(raw) != JSON_OBJECT || stranger(raw, KEYS, x->a).n > 0)
+    if (json_type_of(raw) != JSON_OBJECT || agent_config_stranger(raw, KEYS, x->a).n > 0)
         return at_tool(x, i, ".mcp has tool, server, timeoutMs and repeatable, and nothing else");
     if (!text_of(json_get(raw, "tool"), AI_NAME_MAX, x->a, &t->tool))
         return at_tool(x, i, ".mcp.tool is not the name of a tool, of 1 to 128 bytes");
@@ -96,7 +97,7 @@ static const char *ask_read(struct reading *x, size_t i, struct str raw, struct 
     static const char *const KEYS[] = {"timeoutMs", NULL};
     t->kind = AGENT_TOOL_ASK;
     t->shown = STR(ASK_TOOL);
-    if (json_type_of(raw) != JSON_OBJECT || stranger(raw, KEYS, x->a).n > 0)
+    if (json_type_of(raw) != JSON_OBJECT || agent_config_stranger(raw, KEYS, x->a).n > 0)
         return at_tool(x, i, ".ask has timeoutMs, and nothing else");
     if (!whole_of(raw, "timeoutMs", 1, ASK_TIMEOUT_MAX, 0, &t->timeout_ms))
         return at_tool(x, i, ".ask.timeoutMs is no whole number from 1 on, of at most a year");
@@ -110,7 +111,7 @@ static const char *ask_read(struct reading *x, size_t i, struct str raw, struct 
 static const char *node_read(struct reading *x, size_t i, struct str raw, struct agent_tool *t) {
     static const char *const KEYS[] = {"typeId", "config", NULL};
     t->kind = AGENT_TOOL_NODE;
-    if (json_type_of(raw) != JSON_OBJECT || stranger(raw, KEYS, x->a).n > 0)
+    if (json_type_of(raw) != JSON_OBJECT || agent_config_stranger(raw, KEYS, x->a).n > 0)
         return at_tool(x, i, ".node has typeId and config, and nothing else");
     if (!text_of(json_get(raw, "typeId"), AI_NAME_MAX, x->a, &t->type_id) ||
         !nodes_local_tool(t->type_id))
@@ -136,7 +137,7 @@ static const char *tool_read(struct reading *x, size_t i, struct str raw, struct
     const char *why = NULL;
     *t = (struct agent_tool){.allowed = true};
     if (json_type_of(raw) != JSON_OBJECT) return at_tool(x, i, " is not an object");
-    if (stranger(raw, KEYS, x->a).n > 0)
+    if (agent_config_stranger(raw, KEYS, x->a).n > 0)
         return at_tool(x, i,
                        " has name, description, parameters and one of mcp, ask and node, and "
                        "nothing else");
@@ -253,7 +254,7 @@ const char *agent_config_read(struct str config, struct arena *a, struct agent_c
                                        NULL};
     struct reading x = {a, out};
     *out = (struct agent_config){0};
-    struct str odd = stranger(config, KEYS, a);
+    struct str odd = agent_config_stranger(config, KEYS, a);
     if (odd.n > 0) {
         struct str m = arena_printf(a, "the configuration of an agent has no member " STR_FMT,
                                     STR_ARG(str_n(odd.p, odd.n < 64 ? odd.n : 0)));

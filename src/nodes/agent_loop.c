@@ -30,8 +30,8 @@ struct loop {
 
 /* --- bounds --- */
 
-static bool exceeded(struct loop *l, const char *code, const char *what, double limit,
-                     double observed) {
+static bool agent_loop_exceeded(struct loop *l, const char *code, const char *what, double limit,
+                                double observed) {
     struct jobj o;
     node_fail(l->out, code, "the agent met one of its bounds", false);
     struct str m = arena_printf(l->call->a, "the agent met its bound %s", what);
@@ -46,7 +46,7 @@ static bool exceeded(struct loop *l, const char *code, const char *what, double 
     return false;
 }
 
-static bool unknown(struct loop *l, const char *code, const char *why) {
+static bool agent_loop_unknown(struct loop *l, const char *code, const char *why) {
     node_fail(l->out, code, why, false);
     return false;
 }
@@ -56,24 +56,27 @@ static bool bounds_left(struct loop *l) {
     const struct agent_config *c = &l->c;
     int64_t used = l->sum.input + l->sum.output;
     if (l->turn >= c->turns_max)
-        return exceeded(l, "agent_turns_exceeded", "maxTurns", (double)c->turns_max,
-                        (double)l->turn + 1);
+        return agent_loop_exceeded(l, "agent_turns_exceeded", "maxTurns", (double)c->turns_max,
+                                   (double)l->turn + 1);
     if (c->ms_max > 0 && l->desk.ms >= c->ms_max)
-        return exceeded(l, "agent_time_exceeded", "maxWorkMs", (double)c->ms_max,
-                        (double)l->desk.ms);
+        return agent_loop_exceeded(l, "agent_time_exceeded", "maxWorkMs", (double)c->ms_max,
+                                   (double)l->desk.ms);
     if (l->turn > 0 && c->tokens_max > 0 && !l->tokens_known)
-        return unknown(l, "agent_usage_unknown",
-                       "maxTotalTokens cannot be kept: the AI provider does not say how many "
-                       "tokens it counted");
+        return agent_loop_unknown(
+            l, "agent_usage_unknown",
+            "maxTotalTokens cannot be kept: the AI provider does not say how many "
+            "tokens it counted");
     if (c->tokens_max > 0 && used >= c->tokens_max)
-        return exceeded(l, "agent_tokens_exceeded", "maxTotalTokens", (double)c->tokens_max,
-                        (double)used);
+        return agent_loop_exceeded(l, "agent_tokens_exceeded", "maxTotalTokens",
+                                   (double)c->tokens_max, (double)used);
     if (c->usd_max > 0 && (l->turn > 0 ? !l->priced : !ai_price_find(l->p.provider, l->p.model)))
-        return unknown(l, "agent_usage_unknown",
-                       "maxCostUsd cannot be kept: the operator gave no prices for the model "
-                       "(prices in --ai-providers), or the provider counts no tokens");
+        return agent_loop_unknown(
+            l, "agent_usage_unknown",
+            "maxCostUsd cannot be kept: the operator gave no prices for the model "
+            "(prices in --ai-providers), or the provider counts no tokens");
     if (c->usd_max > 0 && (double)l->pico / PICO >= c->usd_max)
-        return exceeded(l, "agent_cost_exceeded", "maxCostUsd", c->usd_max, (double)l->pico / PICO);
+        return agent_loop_exceeded(l, "agent_cost_exceeded", "maxCostUsd", c->usd_max,
+                                   (double)l->pico / PICO);
     return true;
 }
 
@@ -203,8 +206,8 @@ static bool calls_do(struct loop *l, const struct ai_answer *ans) {
     for (size_t i = 0; i < ans->calls_nr; i++) {
         struct str said = STR_NONE;
         if (l->desk.calls >= l->c.calls_max)
-            return exceeded(l, "agent_tool_calls_exceeded", "maxToolCalls", (double)l->c.calls_max,
-                            (double)l->desk.calls + 1);
+            return agent_loop_exceeded(l, "agent_tool_calls_exceeded", "maxToolCalls",
+                                       (double)l->c.calls_max, (double)l->desk.calls + 1);
         if (!agent_tool_call(&l->desk, &ans->calls[i], &said)) return false;
         m = (struct ai_message){.role = AI_TOOL, .content = said, .call_id = clean[i].id};
         if (!message_put(l, m)) return false;
@@ -214,7 +217,7 @@ static bool calls_do(struct loop *l, const struct ai_answer *ans) {
 
 /* --- the answer --- */
 
-static bool finish(struct loop *l, const struct ai_answer *ans, struct str output) {
+static bool agent_loop_finish(struct loop *l, const struct ai_answer *ans, struct str output) {
     struct jobj o;
     struct cost c = {.known = true,
                      .counted = l->tokens_known,
@@ -286,7 +289,7 @@ static const char *value_wrong(struct loop *l, struct str value) {
 static bool answer_take(struct loop *l, const struct ai_answer *ans) {
     struct agent_decision d = {.asked = l->desk.asked};
     struct str value = str_trim(ans->text), settled, confidence;
-    if (l->c.schema.n == 0) return finish(l, ans, STR_NONE);
+    if (l->c.schema.n == 0) return agent_loop_finish(l, ans, STR_NONE);
     const char *why = value_wrong(l, value);
     if (why) return l->repairs < l->c.rounds ? answer_repair(l, ans, why) : answer_refuse(l, why);
     confidence = json_type_of(value) == JSON_OBJECT ? json_get(value, "confidence") : STR_NONE;
@@ -294,12 +297,12 @@ static bool answer_take(struct loop *l, const struct ai_answer *ans) {
     if (confidence.n > 0 && json_type_of(confidence) == JSON_NUMBER) d.confidence = confidence;
     if (!agent_settle(l->call, l->out, &d, &settled)) return false;
     why = value_wrong(l, settled); /* a person may have said it */
-    return why ? answer_refuse(l, why) : finish(l, ans, settled);
+    return why ? answer_refuse(l, why) : agent_loop_finish(l, ans, settled);
 }
 
 /* --- the loop --- */
 
-static bool turn(struct loop *l) {
+static bool agent_loop_turn(struct loop *l) {
     const struct node_answer *raw;
     struct ai_answer *ans;
     if (!bounds_left(l)) return false;
@@ -308,8 +311,8 @@ static bool turn(struct loop *l) {
     if (!ai_ask(l->call, l->all, &p, (unsigned)l->turn, &raw, &ans, l->out)) {
         bool over =
             cut && l->out->outcome == NODE_OUT_FAIL && str_eqc(l->out->error_code, "timeout");
-        return over ? exceeded(l, "agent_time_exceeded", "maxWorkMs", (double)l->c.ms_max,
-                               (double)l->c.ms_max)
+        return over ? agent_loop_exceeded(l, "agent_time_exceeded", "maxWorkMs",
+                                          (double)l->c.ms_max, (double)l->c.ms_max)
                     : false;
     }
     l->turn++;
@@ -363,6 +366,6 @@ void exec_agent(const struct node_call *call, struct node_result *out) {
     }
     *l = (struct loop){.call = call, .out = out, .all = call->type_ctx};
     if (loop_open(l))
-        while (turn(l)) continue;
+        while (agent_loop_turn(l)) continue;
     agent_effects_new(call, out);
 }

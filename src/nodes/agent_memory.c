@@ -11,8 +11,8 @@
 #define ANOTHER_TENANT STR("conformance.yet-another-tenant") /* when the run is of that one */
 
 /* The entries become the value of a variable, and of the node's output of that name. */
-static bool shown(const struct node_call *call, struct node_result *out, const char *name,
-                  struct str value) {
+static bool agent_memory_shown(const struct node_call *call, struct node_result *out,
+                               const char *name, struct str value) {
     struct node_effect *x = value.p ? node_effect_add(call, out, EFFECT_VARIABLE) : NULL;
     struct str outputs = x ? jobj_of(call->a, name, value) : STR_NONE;
     if (!outputs.p) {
@@ -53,7 +53,7 @@ static bool newest_shown(const struct node_call *call, struct node_result *out, 
         node_no_memory(out);
         return false;
     }
-    return shown(call, out, "memoryReadback", e.n > 0 ? e.v[0] : STR("null"));
+    return agent_memory_shown(call, out, "memoryReadback", e.n > 0 ? e.v[0] : STR("null"));
 }
 
 static void write_then_read(const struct node_call *call, struct node_result *out) { /* MEM-30 */
@@ -76,7 +76,7 @@ static void cross_tenant_probe(const struct node_call *call, struct node_result 
     w.tenant = str_eq(call->run->meta.tenant, OTHER_TENANT) ? ANOTHER_TENANT : OTHER_TENANT;
     const struct node_memory_query q = {.ref = ref};
     if (write_one(call, out, 0, w) && node_memory_list(call, out, 1, &q, &list))
-        (void)shown(call, out, "crossTenantProbe", list);
+        (void)agent_memory_shown(call, out, "crossTenantProbe", list);
 }
 
 /* MEM-32.  The credential is asked for only where it is written: a replay needs none. */
@@ -113,7 +113,7 @@ static void ttl_probe(const struct node_call *call, struct node_result *out) { /
     q.ref = ref;
     if (write_one(call, out, 0, past) && write_one(call, out, 1, next) &&
         node_memory_list(call, out, 2, &q, &list))
-        (void)shown(call, out, "memoryList", list);
+        (void)agent_memory_shown(call, out, "memoryList", list);
 }
 
 static const struct {

@@ -8,7 +8,7 @@
 #define TOOL      STR("openwop:echo")
 #define TOOL_DATA STR("{\"x\":1}")
 
-static bool flag(const struct node_call *call, const char *key) {
+static bool agent_script_flag(const struct node_call *call, const char *key) {
     bool is = false;
     struct str raw = json_get(call->config, key);
     return raw.n > 0 && json_bool(raw, &is) && is;
@@ -88,12 +88,12 @@ bool agent_script(const struct node_call *call, struct node_result *out) {
         agent_memory(call, out, action);
         return true;
     }
-    if (flag(call, "emitDuplicateMessageId")) {
+    if (agent_script_flag(call, "emitDuplicateMessageId")) {
         messages_put(call, out);
         return true;
     }
     if (node_agent_id(call->def).n == 0) return false; /* NODE-32: flags count with a pin */
-    if (flag(call, "emitReasoningTrace")) {
+    if (agent_script_flag(call, "emitReasoningTrace")) {
         trace_put(call, out);
         return true;
     }

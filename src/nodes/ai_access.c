@@ -6,9 +6,9 @@
  */
 #include "nodes/ai.h"
 
-static void denied(const struct node_call *call, const struct ai_providers *all,
-                   const struct ai_prompt *p, const char *reason, const struct ai_policy *policy,
-                   struct node_result *out) {
+static void ai_access_denied(const struct node_call *call, const struct ai_providers *all,
+                             const struct ai_prompt *p, const char *reason,
+                             const struct ai_policy *policy, struct node_result *out) {
     struct jobj o;
     node_fail(out, "provider_policy_denied",
               "a policy of this host does not admit the request to the AI provider", false);
@@ -26,8 +26,8 @@ static void denied(const struct node_call *call, const struct ai_providers *all,
     out->error_details = jobj_end(&o, call->a);
 }
 
-static void needs(const struct node_call *call, const struct ai_prompt *p, const char *message,
-                  struct node_result *out) {
+static void ai_access_needs(const struct node_call *call, const struct ai_prompt *p,
+                            const char *message, struct node_result *out) {
     struct jobj o;
     node_fail(out, "credential_required", message, false);
     jobj_begin(&o, JSON_LIMITS_DEFAULT.bytes_max);
@@ -40,8 +40,8 @@ static void needs(const struct node_call *call, const struct ai_prompt *p, const
     out->error_details = jobj_end(&o, call->a);
 }
 
-static void forbidden(const struct node_call *call, const struct ai_prompt *p,
-                      struct node_result *out) {
+static void ai_access_forbidden(const struct node_call *call, const struct ai_prompt *p,
+                                struct node_result *out) {
     struct jobj o;
     node_fail(out, "credential_forbidden",
               "the AI provider takes no credential references on this host", false);
@@ -62,19 +62,20 @@ static enum own own_key(const struct node_call *call, const struct ai_providers 
         break;
     case NODE_NONE:
         if (ai_policy_requires(all, q))
-            denied(call, all, p, "byok_required_but_unresolved", NULL, out);
+            ai_access_denied(call, all, p, "byok_required_but_unresolved", NULL, out);
         else
-            needs(call, p,
-                  "there is no credential of the name that the run or the node refers to; \"wopr "
-                  "secrets set\" stores one",
-                  out);
+            ai_access_needs(
+                call, p,
+                "there is no credential of the name that the run or the node refers to; \"wopr "
+                "secrets set\" stores one",
+                out);
         return OWN_FAILED;
     case NODE_LOST:
         return OWN_FAILED;
     }
     if (!str_eq(c.provider, p->provider->name)) return OWN_NONE;
     if (!p->provider->byok) {
-        forbidden(call, p, out);
+        ai_access_forbidden(call, p, out);
         return OWN_FAILED;
     }
     *key = c.value;
@@ -87,17 +88,18 @@ static bool answer_known(const struct node_call *call, unsigned ordinal) {
     return call->replaying;
 }
 
-static bool admitted(const struct node_call *call, const struct ai_providers *all,
-                     const struct ai_prompt *p, const struct ai_asked *q, struct node_result *out) {
+static bool ai_access_admitted(const struct node_call *call, const struct ai_providers *all,
+                               const struct ai_prompt *p, const struct ai_asked *q,
+                               struct node_result *out) {
     const struct ai_policy *policy = NULL;
     const char *reason = ai_policy_denies(all, q, &policy);
-    if (reason) denied(call, all, p, reason, policy, out);
+    if (reason) ai_access_denied(call, all, p, reason, policy, out);
     return reason == NULL;
 }
 
 /* A policy that applies has admitted what is about to be sent. */
-static bool granted(const struct ai_providers *all, const struct ai_prompt *p,
-                    const struct ai_asked *q, struct node_result *out) {
+static bool ai_access_granted(const struct ai_providers *all, const struct ai_prompt *p,
+                              const struct ai_asked *q, struct node_result *out) {
     if (ai_policy_asked(all, q))
         out->decision = (struct node_decision){"admitted", NULL, p->provider->name};
     return true;
@@ -114,17 +116,17 @@ bool ai_access(const struct node_call *call, const struct ai_providers *all,
     enum own own = OWN_NONE;
     *key = STR_NONE;
     if (answer_known(call, ordinal)) return true;
-    if (!admitted(call, all, p, &q, out)) return false;
+    if (!ai_access_admitted(call, all, p, &q, out)) return false;
     for (size_t i = 0; own == OWN_NONE && i < 2; i++)
         if (refs[i].n > 0) own = own_key(call, all, &q, p, refs[i], key, out);
-    if (own != OWN_NONE) return own == OWN_KEY && granted(all, p, &q, out);
+    if (own != OWN_NONE) return own == OWN_KEY && ai_access_granted(all, p, &q, out);
     q.own_credential = false;
-    if (!admitted(call, all, p, &q, out)) return false;
+    if (!ai_access_admitted(call, all, p, &q, out)) return false;
     *key = p->provider->key;
-    if (key->n > 0 || !p->provider->byok) return granted(all, p, &q, out);
-    needs(call, p,
-          "the AI provider takes no request without a credential of the run: name one in "
-          "ai.credentialRef, or in credentialsRef of the node",
-          out);
+    if (key->n > 0 || !p->provider->byok) return ai_access_granted(all, p, &q, out);
+    ai_access_needs(call, p,
+                    "the AI provider takes no request without a credential of the run: name one in "
+                    "ai.credentialRef, or in credentialsRef of the node",
+                    out);
     return false;
 }

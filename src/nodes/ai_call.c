@@ -106,8 +106,8 @@ static struct str cut_text(struct str s) {
     return str_n(s.p, n);
 }
 
-static void refused(const struct node_call *call, const struct ai_prompt *p,
-                    const struct node_answer *ans, struct node_result *out) {
+static void ai_call_refused(const struct node_call *call, const struct ai_prompt *p,
+                            const struct node_answer *ans, struct node_result *out) {
     const struct status_row *row = STATUSES;
     struct str said = STR_NONE;
     while (ans->status < row->from || ans->status > row->to) row++;
@@ -179,7 +179,7 @@ bool ai_ask(const struct node_call *call, const struct ai_providers *all, const 
     *raw = node_invoke(call, out, ordinal, &r);
     if (!*raw) return false;
     if ((*raw)->status == 0) no_answer(call, p, *raw, out);
-    else if ((*raw)->status < 200 || (*raw)->status >= 300) refused(call, p, *raw, out);
+    else if ((*raw)->status < 200 || (*raw)->status >= 300) ai_call_refused(call, p, *raw, out);
     else return (*ans = answer_read(call, p, *raw, out)) != NULL;
     return false;
 }

@@ -25,7 +25,7 @@ struct reader {
     size_t at;
 };
 
-static int wrong(struct reader *x, const char *member, const char *why) {
+static int ai_policy_wrong(struct reader *x, const char *member, const char *why) {
     return wopr_error_set(x->err, WOPR_E_CONFIG, "policies[%zu]: %s %s", x->at, member, why);
 }
 
@@ -35,13 +35,13 @@ static int names_read(struct reader *x, struct str raw, const char *member, stru
     if (raw.n == 0) return 0;
     if (json_type_of(raw) != JSON_ARRAY || json_elements(raw, x->p->a, &l, NULL) != 0 ||
         l.n > NAMES_MAX)
-        return wrong(x, member, "must be a list of at most 1024 strings");
+        return ai_policy_wrong(x, member, "must be a list of at most 1024 strings");
     *out = ARENA_ARRAY(x->p->a, struct str, l.n + 1);
     if (!*out) return WOPR_E_NO_MEMORY;
     for (size_t i = 0; i < l.n; i++) {
         (*out)[i] = json_string(l.v[i], x->p->a);
         if (json_type_of(l.v[i]) != JSON_STRING || (*out)[i].n == 0 || (*out)[i].n > AI_NAME_MAX)
-            return wrong(x, member, "must be a list of strings of 1 to 128 bytes");
+            return ai_policy_wrong(x, member, "must be a list of strings of 1 to 128 bytes");
     }
     *n = l.n;
     return 0;
@@ -56,7 +56,7 @@ static int mode_read(struct reader *x, struct str raw, struct ai_policy *policy)
         policy->mode = MODES[i].mode;
         return 0;
     }
-    return wrong(x, "mode", "must be optional, disabled, required or restricted");
+    return ai_policy_wrong(x, "mode", "must be optional, disabled, required or restricted");
 }
 
 static int provider_read(struct reader *x, struct str raw, struct ai_policy *policy) {
@@ -67,20 +67,22 @@ static int provider_read(struct reader *x, struct str raw, struct ai_policy *pol
     policy->provider = name;
     return name.n > 0 && ai_provider_find(x->p, name)
                ? 0
-               : wrong(x, "provider", "must be the name of one of the providers, or * for each");
+               : ai_policy_wrong(x, "provider",
+                                 "must be the name of one of the providers, or * for each");
 }
 
 static int policy_read(struct reader *x, struct str raw, struct ai_policy *policy) {
     static const char *const KNOWN[] = {"provider", "mode", "tenants", "allowedModels"};
     struct json_members m;
     if (json_type_of(raw) != JSON_OBJECT || json_members(raw, x->p->a, &m, NULL) != 0)
-        return wrong(x, "it", "must be an object");
+        return ai_policy_wrong(x, "it", "must be an object");
     for (size_t i = 0; i < m.n; i++) {
         bool known = false;
         for (size_t k = 0; k < sizeof KNOWN / sizeof *KNOWN; k++)
             known = known || str_eqc(m.v[i].key, KNOWN[k]);
         if (!known)
-            return wrong(x, "it", "may have the members provider, mode, tenants, allowedModels");
+            return ai_policy_wrong(x, "it",
+                                   "may have the members provider, mode, tenants, allowedModels");
     }
     int rc = provider_read(x, json_get(raw, "provider"), policy);
     if (rc == 0) rc = mode_read(x, json_get(raw, "mode"), policy);
@@ -88,12 +90,12 @@ static int policy_read(struct reader *x, struct str raw, struct ai_policy *polic
         rc = names_read(x, json_get(raw, "tenants"), "tenants", &policy->tenants,
                         &policy->tenants_nr);
     if (rc == 0 && json_get(raw, "tenants").n > 0 && policy->tenants_nr == 0)
-        rc = wrong(x, "tenants", "is empty: leave it out for all of them");
+        rc = ai_policy_wrong(x, "tenants", "is empty: leave it out for all of them");
     if (rc == 0)
         rc = names_read(x, json_get(raw, "allowedModels"), "allowedModels", &policy->allowed,
                         &policy->allowed_nr);
     if (rc == 0 && json_get(raw, "allowedModels").n > 0 && policy->mode != AI_RESTRICTED)
-        rc = wrong(x, "allowedModels", "belongs to the mode restricted");
+        rc = ai_policy_wrong(x, "allowedModels", "belongs to the mode restricted");
     return rc;
 }
 

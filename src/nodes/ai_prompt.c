@@ -21,14 +21,14 @@ struct reader {
     bool templates;
 };
 
-static bool wrong(struct reader *x, const char *why) {
+static bool ai_prompt_wrong(struct reader *x, const char *why) {
     node_invalid(x->out, why);
     return false;
 }
 
 static bool wrong_at(struct reader *x, const char *list, size_t i, const char *why) {
     struct str m = arena_printf(x->call->a, "%s[%zu]%s", list, i, why);
-    return wrong(x, m.p ? m.p : why);
+    return ai_prompt_wrong(x, m.p ? m.p : why);
 }
 
 static bool no_memory(struct reader *x) {
@@ -41,7 +41,7 @@ static bool from_config(const struct reader *x, const char *key) {
 }
 
 /* The value of an argument with the templates of a config filled in. */
-static bool argument(struct reader *x, const char *key, struct str *out) {
+static bool ai_prompt_argument(struct reader *x, const char *key, struct str *out) {
     struct buf b;
     struct jw w;
     *out = node_arg(x->call, key);
@@ -52,19 +52,19 @@ static bool argument(struct reader *x, const char *key, struct str *out) {
     bool over = buf_over(&b), failed = buf_failed(&b);
     *out = !why && !failed ? arena_str(x->call->a, buf_str(&b)) : STR_NONE;
     buf_fini(&b);
-    if (why) return wrong(x, why);
-    if (over) return wrong(x, "the prompt is too large: at most 4 MiB leave the host");
+    if (why) return ai_prompt_wrong(x, why);
+    if (over) return ai_prompt_wrong(x, "the prompt is too large: at most 4 MiB leave the host");
     return out->p ? true : no_memory(x);
 }
 
 static bool text_argument(struct reader *x, const char *key, struct str *out) {
     struct str raw;
-    if (!argument(x, key, &raw)) return false;
+    if (!ai_prompt_argument(x, key, &raw)) return false;
     *out = STR_NONE;
     if (raw.n == 0) return true;
     if (json_type_of(raw) != JSON_STRING) {
         struct str m = arena_printf(x->call->a, "%s of a prompt must be a string", key);
-        return wrong(x, m.p ? m.p : "a member of a prompt must be a string");
+        return ai_prompt_wrong(x, m.p ? m.p : "a member of a prompt must be a string");
     }
     *out = json_string(raw, x->call->a);
     return out->p ? true : no_memory(x);
@@ -137,14 +137,15 @@ static bool messages_read(struct reader *x) {
     struct str prompt, system, raw;
     struct json_elements l = {0};
     if (!text_argument(x, "prompt", &prompt) || !text_argument(x, "systemPrompt", &system) ||
-        !argument(x, "messages", &raw))
+        !ai_prompt_argument(x, "messages", &raw))
         return false;
     if (raw.n > 0 && (json_type_of(raw) != JSON_ARRAY ||
                       json_elements(raw, x->call->a, &l, NULL) != 0 || l.n > MESSAGES_MAX))
-        return wrong(x, "messages of a prompt must be a list of at most 1024 messages");
+        return ai_prompt_wrong(x, "messages of a prompt must be a list of at most 1024 messages");
     if (prompt.n == 0 && l.n == 0)
-        return wrong(x, "a prompt needs a text in prompt, or messages; give one of them as config "
-                        "or as an input port");
+        return ai_prompt_wrong(
+            x, "a prompt needs a text in prompt, or messages; give one of them as config "
+               "or as an input port");
     p->messages = ARENA_ARRAY(x->call->a, struct ai_message, l.n + 3);
     struct ai_message *all = ARENA_ARRAY(x->call->a, struct ai_message, l.n + 1);
     if (!p->messages || !all) return no_memory(x);
@@ -161,7 +162,7 @@ static bool messages_read(struct reader *x) {
         if (all[i].role != AI_SYSTEM) p->messages[p->messages_nr++] = all[i];
     if (prompt.n > 0) message_add(p, AI_USER, prompt);
     return p->messages_nr > systems ||
-           wrong(x, "a prompt needs a message of another role than system");
+           ai_prompt_wrong(x, "a prompt needs a message of another role than system");
 }
 
 /* --- tools --- */
@@ -191,8 +192,8 @@ static bool choice_read(struct reader *x) {
         ok = ok || str_eqc(p->tool_choice, WORDS[i]);
     for (size_t i = 0; p->tool_choice_named && i < p->tools_nr; i++)
         ok = ok || str_eq(p->tools[i].name, p->tool_choice);
-    return ok ||
-           wrong(x, "toolChoice must be auto, none, required, or {\"name\": a tool of tools}");
+    return ok || ai_prompt_wrong(
+                     x, "toolChoice must be auto, none, required, or {\"name\": a tool of tools}");
 }
 
 /* AGT-9: offered is what the manifest allows, under any scope: who calls it is the workflow. */
@@ -218,7 +219,7 @@ static bool tools_read(struct reader *x) {
     if (raw.n == 0) return true;
     if (json_type_of(raw) != JSON_ARRAY || json_elements(raw, x->call->a, &l, NULL) != 0 ||
         l.n > TOOLS_MAX)
-        return wrong(x, "tools of a prompt must be a list of at most 128 tools");
+        return ai_prompt_wrong(x, "tools of a prompt must be a list of at most 128 tools");
     x->p->tools = ARENA_ARRAY(x->call->a, struct ai_tool, l.n + 1);
     if (!x->p->tools) return no_memory(x);
     for (size_t i = 0; i < l.n; i++)
@@ -237,7 +238,7 @@ static bool whole_read(struct reader *x, const char *key, int64_t max, int64_t a
     if (raw.n == 0 || (json_int(raw, out) && *out >= 1 && *out <= max)) return true;
     struct str m = arena_printf(x->call->a, "%s of a prompt must be a whole number from 1 to %lld",
                                 key, (long long)max);
-    return wrong(x, m.p ? m.p : "a number of a prompt is out of range");
+    return ai_prompt_wrong(x, m.p ? m.p : "a number of a prompt is out of range");
 }
 
 static bool share_read(struct reader *x, const char *key, double max, struct str *out) {
@@ -246,7 +247,7 @@ static bool share_read(struct reader *x, const char *key, double max, struct str
     if (out->n == 0 || (json_double(*out, &v) && v >= 0 && v <= max)) return true;
     struct str m =
         arena_printf(x->call->a, "%s of a prompt must be a number from 0 to %g", key, max);
-    return wrong(x, m.p ? m.p : "a number of a prompt is out of range");
+    return ai_prompt_wrong(x, m.p ? m.p : "a number of a prompt is out of range");
 }
 
 static bool stop_read(struct reader *x) {
@@ -256,14 +257,14 @@ static bool stop_read(struct reader *x) {
                              json_elements(raw, x->call->a, &l, NULL) == 0 && l.n <= STOP_MAX);
     for (size_t i = 0; ok && i < l.n; i++) ok = json_type_of(l.v[i]) == JSON_STRING;
     x->p->stop = l.n > 0 ? raw : STR_NONE;
-    return ok || wrong(x, "stop of a prompt must be a list of at most 16 strings");
+    return ok || ai_prompt_wrong(x, "stop of a prompt must be a list of at most 16 strings");
 }
 
 static bool settings_read(struct reader *x) {
     struct ai_prompt *p = x->p;
     struct str raw = node_arg(x->call, "expectsStreaming");
     if (raw.n > 0 && !json_bool(raw, &p->stream))
-        return wrong(x, "expectsStreaming of a prompt must be true or false");
+        return ai_prompt_wrong(x, "expectsStreaming of a prompt must be true or false");
     return whole_read(x, "maxTokens", TOKENS_MAX, p->provider->max_tokens, &p->max_tokens) &&
            whole_read(x, "timeoutMs", TIMEOUT_MAX, TIMEOUT_MS, &p->timeout_ms) &&
            share_read(x, "temperature", 2, &p->temperature) &&
@@ -282,7 +283,7 @@ static bool provider_choose(struct reader *x, const struct ai_providers *all) {
         return false;
     }
     if (node_arg(x->call, "provider").n > 0 && !node_arg_string(x->call, "provider", &name))
-        return wrong(x, "provider of a prompt must be a string");
+        return ai_prompt_wrong(x, "provider of a prompt must be a string");
     const struct run_options *run = &x->call->run->options;
     if (name.n == 0) name = run->ai_provider; /* what the node names counts first */
     if (name.n == 0 && agent_manifest_of(x->call, &g) && ai_providers_classes(all) != 0) {
@@ -304,22 +305,23 @@ static bool provider_choose(struct reader *x, const struct ai_providers *all) {
     p->model = p->provider->model;
     if (node_arg(x->call, "model").n > 0 &&
         (!node_arg_string(x->call, "model", &p->model) || p->model.n > AI_NAME_MAX))
-        return wrong(x, "model of a prompt must be a string of at most 128 bytes");
+        return ai_prompt_wrong(x, "model of a prompt must be a string of at most 128 bytes");
     /* A model of the run is one of the provider that the run names, if it names one. */
     if (run->ai_model.n > 0 &&
         (run->ai_provider.n == 0 || str_eq(run->ai_provider, p->provider->name)))
         p->model = run->ai_model;
     if (p->model.n > AI_NAME_MAX)
-        return wrong(x, "the model that the run names (ai.model, model) has more than 128 bytes");
+        return ai_prompt_wrong(
+            x, "the model that the run names (ai.model, model) has more than 128 bytes");
     return p->model.n > 0 ||
-           wrong(x, "model of a prompt is missing, and its provider has no default");
+           ai_prompt_wrong(x, "model of a prompt is missing, and its provider has no default");
 }
 
 static bool prompt_read(struct reader *x, const struct ai_providers *all, bool tools) {
     struct str raw = node_arg(x->call, "templates");
     *x->p = (struct ai_prompt){0};
     if (raw.n > 0 && !json_bool(raw, &x->templates))
-        return wrong(x, "templates of a prompt must be true or false");
+        return ai_prompt_wrong(x, "templates of a prompt must be true or false");
     return provider_choose(x, all) && settings_read(x) && (!tools || tools_read(x)) &&
            messages_read(x);
 }

@@ -176,13 +176,13 @@ static void event_take(struct ai_stream *s, struct str data) {
     if (why) ai_stream_wrong(s, "ai_response_invalid", str_c(why));
 }
 
-static bool space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+static bool ai_stream_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 /* No event stream begins with these, and every JSON text or page does. */
 static enum stream_form form_of(int status, struct str bytes) {
     if (status != STATUS_OK) return FORM_PLAIN;
     for (size_t i = 0; i < bytes.n; i++)
-        if (!space(bytes.p[i]))
+        if (!ai_stream_space(bytes.p[i]))
             return bytes.p[i] == '{' || bytes.p[i] == '[' || bytes.p[i] == '<' ? FORM_PLAIN
                                                                                : FORM_EVENTS;
     return FORM_UNKNOWN;

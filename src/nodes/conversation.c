@@ -75,7 +75,7 @@ const char *conversation_config_wrong(struct str config) {
 
 /* --- what the node has --- */
 
-static bool invalid(struct talk *t, const char *why) {
+static bool conversation_invalid(struct talk *t, const char *why) {
     node_invalid(t->out, why);
     return false;
 }
@@ -98,13 +98,14 @@ static struct str agent_of(const struct talk *t) {
 static bool talk_read(struct talk *t) {
     struct str config = t->call->config, timeout = node_arg(t->call, "timeoutMs");
     const char *why = conversation_config_wrong(config);
-    if (why) return invalid(t, why);
+    if (why) return conversation_invalid(t, why);
     (void)lifecycle_of(json_get(config, "lifecycle"), &t->life);
     (void)json_bool(json_get(config, "mockAutoResume"), &t->mocks);
     (void)json_int(json_get(config, "turnCount"), &t->turns_max);
     if (t->mocks && t->turns_max == 0) t->turns_max = 1;
     if (timeout.n > 0 && (!json_int(timeout, &t->timeout_ms) || t->timeout_ms < 0))
-        return invalid(t, "timeoutMs of a conversation is not a whole number of milliseconds");
+        return conversation_invalid(
+            t, "timeoutMs of a conversation is not a whole number of milliseconds");
     t->schema = json_get(config, "outcomeSchema");
     t->group = json_string(json_get(config, "groupId"), t->call->a);
     t->agent = agent_of(t);
@@ -147,7 +148,7 @@ static void channel_put(struct talk *t, struct str turn) { /* CONV-15 */
     if (t->channel.n > 0) effect_put(t, EFFECT_CHANNEL, t->channel, turn);
 }
 
-static struct str quoted(const struct talk *t, struct str text) {
+static struct str conversation_quoted(const struct talk *t, struct str text) {
     struct buf b;
     buf_init(&b, 6 * TALK_TEXT_MAX);
     json_quote(&b, text);
@@ -165,8 +166,9 @@ static struct str turn_initial(struct talk *t) {
                              .role = "agent",
                              .from = t->agent.n > 0 ? t->agent : STR("host"),
                              .group_id = t->group,
-                             .content = quoted(t, text)};
-    if (t->agent.n > 0) turn.agent = jobj_of(t->call->a, "agentId", quoted(t, t->agent));
+                             .content = conversation_quoted(t, text)};
+    if (t->agent.n > 0)
+        turn.agent = jobj_of(t->call->a, "agentId", conversation_quoted(t, t->agent));
     return turn_text(&turn, t->call->a);
 }
 
@@ -207,8 +209,8 @@ static void turn_put(struct talk *t, enum node_effect_kind kind, int64_t index, 
 
 /* --- ends --- */
 
-static void done(struct talk *t, int64_t exchanges, struct str turn, bool closed,
-                 struct str outcome) {
+static void conversation_done(struct talk *t, int64_t exchanges, struct str turn, bool closed,
+                              struct str outcome) {
     struct jobj o;
     jobj_begin(&o, 4 * TALK_TEXT_MAX);
     jw_kstr(&o.w, "conversationId", t->id);
@@ -225,7 +227,8 @@ static void done(struct talk *t, int64_t exchanges, struct str turn, bool closed
 
 /* --- the question for a turn --- */
 
-static bool ask(struct talk *t, unsigned ordinal, int64_t index, struct node_reply *r) {
+static bool conversation_ask(struct talk *t, unsigned ordinal, int64_t index,
+                             struct node_reply *r) {
     struct node_prompt q = {.kind = "conversation.exchange",
                             .reason = "conversation-input",
                             .timeout_ms = t->timeout_ms};
@@ -252,7 +255,7 @@ static void close_by_answer(struct talk *t, int64_t index, struct str answer, bo
     if (late)
         node_fail(t->out, "conversation_timeout",
                   "the conversation had no end within its time (timeoutMs)", false);
-    else done(t, index - 1, STR_NONE, true, outcome);
+    else conversation_done(t, index - 1, STR_NONE, true, outcome);
 }
 
 /* --- a conversation in one node --- */
@@ -265,7 +268,7 @@ struct course {   /* how far it has come */
 
 static struct str answer_nth(struct talk *t, int64_t index) {
     struct node_reply r = {0};
-    if (index < 1 || !ask(t, (unsigned)index - 1, index, &r)) return STR_NONE;
+    if (index < 1 || !conversation_ask(t, (unsigned)index - 1, index, &r)) return STR_NONE;
     return r.value;
 }
 
@@ -282,7 +285,7 @@ static void close_by_count(struct talk *t, struct course *c) {
     struct str turn = turn_last(t, t->turns_max + 1, ts_ms, content);
     if (!c->closed) turn_put(t, EFFECT_CONVERSATION_CLOSED, t->turns_max + 1, turn, outcome);
     if (!c->closed || c->unwritten) channel_put(t, turn);
-    done(t, t->turns_max, STR_NONE, true, outcome);
+    conversation_done(t, t->turns_max, STR_NONE, true, outcome);
 }
 
 static void ended_again(struct talk *t, struct course *c) { /* entered once more after its end */
@@ -291,7 +294,7 @@ static void ended_again(struct talk *t, struct course *c) { /* entered once more
     else close_by_answer(t, index, answer_nth(t, index), true, !c->unwritten);
 }
 
-static void whole(struct talk *t, struct course *c) {
+static void conversation_whole(struct talk *t, struct course *c) {
     struct node_reply r;
     if (c->unwritten && !c->closed && c->next > 1)
         channel_put(t, json_get(answer_nth(t, c->next - 1), "turn"));
@@ -309,7 +312,7 @@ static void whole(struct talk *t, struct course *c) {
                       "a conversation has at most 10000 turns; close it, and open another", false);
             return;
         }
-        if (!ask(t, (unsigned)c->next - 1, c->next, &r)) return;
+        if (!conversation_ask(t, (unsigned)c->next - 1, c->next, &r)) return;
         if (conversation_answer_closes(r.value)) {
             close_by_answer(t, c->next, r.value, false, false);
             return;
@@ -327,9 +330,9 @@ static void whole_begin(struct talk *t) {
     struct node_reply r;
     struct course c = {.next = 1, .opened = true};
     if (t->call->effects_done == 0) channel_put(t, turn);
-    if (ask(t, 0, 1, &r)) { /* cut between the question and that event */
+    if (conversation_ask(t, 0, 1, &r)) { /* cut between the question and that event */
         opened_put(t, turn);
-        whole(t, &c);
+        conversation_whole(t, &c);
     } else if (t->out->outcome == NODE_OUT_SUSPEND) {
         opened_put(t, turn);
         t->out->effects_after = 1;
@@ -348,7 +351,7 @@ static void exec_whole(struct talk *t) {
     c = (struct course){.next = k->turns, .opened = true, .closed = k->closed};
     /* The channel has the first turn before the conversation opens. */
     c.unwritten = t->channel.n > 0 && k->turns > 1 && t->call->effects_done == k->effects;
-    whole(t, &c);
+    conversation_whole(t, &c);
 }
 
 /* --- one step --- */
@@ -358,11 +361,11 @@ static void exec_open(struct talk *t) {
     struct str turn = turn_initial(t);
     if (t->call->effects_done == 0) opened_put(t, turn);
     if (t->call->effects_done <= 1) channel_put(t, turn);
-    done(t, 0, STR_NONE, false, STR_NONE);
+    conversation_done(t, 0, STR_NONE, false, STR_NONE);
 }
 
 /* Entered again: the one that this execution closed, so that it is no longer the open one. */
-static const struct conversation *touched(const struct node_call *call) {
+static const struct conversation *conversation_touched(const struct node_call *call) {
     const struct run_state *s = call->run;
     for (size_t i = 0; i < s->wf->nodes_nr; i++) {
         const struct conversation *k = run_conversation_of(s, (int)i);
@@ -371,11 +374,11 @@ static const struct conversation *touched(const struct node_call *call) {
     return NULL;
 }
 
-static const struct conversation *found(struct talk *t) {
+static const struct conversation *conversation_found(struct talk *t) {
     struct str id = STR_NONE;
     if (!text_read(t, "conversationId", &id)) return NULL;
     const struct conversation *k = run_conversation(t->call->run, id);
-    if (!k && id.n == 0 && t->call->effects_done > 0) k = touched(t->call);
+    if (!k && id.n == 0 && t->call->effects_done > 0) k = conversation_touched(t->call);
     if (!k)
         node_invalid(t->out, id.n > 0 ? "the run has no conversation with this conversationId"
                                       : "no conversation is open in this run, or several are: name "
@@ -385,7 +388,7 @@ static const struct conversation *found(struct talk *t) {
 }
 
 static void exec_exchange(struct talk *t) {
-    const struct conversation *k = found(t);
+    const struct conversation *k = conversation_found(t);
     struct node_reply r;
     int64_t index = 0;
     if (!k) return;
@@ -393,7 +396,7 @@ static void exec_exchange(struct talk *t) {
         node_invalid(t->out, "the conversation is closed");
         return;
     }
-    if (!ask(t, 0, k->turns, &r)) return;
+    if (!conversation_ask(t, 0, k->turns, &r)) return;
     struct str turn = json_get(r.value, "turn");
     (void)json_int(json_get(turn, "turnIndex"), &index);
     bool told = t->call->effects_done > 0, written = t->call->effects_done > 1;
@@ -404,11 +407,11 @@ static void exec_exchange(struct talk *t) {
     }
     if (!told) turn_put(t, EFFECT_CONVERSATION_EXCHANGED, index, turn, STR_NONE);
     if (!written) channel_put(t, turn);
-    done(t, index, turn, false, STR_NONE);
+    conversation_done(t, index, turn, false, STR_NONE);
 }
 
 static void exec_close(struct talk *t) {
-    const struct conversation *k = found(t);
+    const struct conversation *k = conversation_found(t);
     const struct node_state *n = &t->call->run->nodes[t->call->node];
     struct str outcome = node_arg(t->call, "outcome");
     if (!k) return;
@@ -421,7 +424,7 @@ static void exec_close(struct talk *t) {
     struct str turn = turn_last(t, index, n->started_ms, STR("{\"reason\":\"closed\"}"));
     if (!told) turn_put(t, EFFECT_CONVERSATION_CLOSED, index, turn, outcome);
     if (t->call->effects_done <= 1) channel_put(t, turn);
-    done(t, index - 1, STR_NONE, true, outcome);
+    conversation_done(t, index - 1, STR_NONE, true, outcome);
 }
 
 bool conversation_once(const struct node_call *call, struct node_result *out, struct str prompt,

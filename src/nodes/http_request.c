@@ -22,7 +22,7 @@ struct reader {
     bool templates;
 };
 
-static bool wrong(struct reader *x, const char *message) {
+static bool http_request_wrong(struct reader *x, const char *message) {
     node_invalid(x->out, message);
     return false;
 }
@@ -33,16 +33,16 @@ static bool from_config(const struct reader *x, const char *key) {
 }
 
 /* Text with its values, in the arena of the call. */
-static bool fill(struct reader *x, struct str text, enum template_form form, size_t max,
-                 struct str *out) {
+static bool http_request_fill(struct reader *x, struct str text, enum template_form form,
+                              size_t max, struct str *out) {
     struct buf b;
     buf_init(&b, max);
     const char *why = template_fill(text, x->call->inputs, form, x->call->a, &b);
     bool over = buf_over(&b);
     *out = !why && !buf_failed(&b) ? arena_str(x->call->a, buf_str(&b)) : STR_NONE;
     buf_fini(&b);
-    if (why) return wrong(x, why);
-    if (over) return wrong(x, "the URL or a header of an HTTP request is too long");
+    if (why) return http_request_wrong(x, why);
+    if (over) return http_request_wrong(x, "the URL or a header of an HTTP request is too long");
     if (!out->p) node_no_memory(x->out);
     return out->p != NULL;
 }
@@ -89,14 +89,15 @@ static bool query_add(struct reader *x, const struct json_member *m, bool templa
     enum json_type type = json_type_of(m->raw);
     struct str text = type == JSON_STRING ? json_string(m->raw, x->call->a) : m->raw;
     if (type == JSON_OBJECT || type == JSON_ARRAY || type == JSON_NULL)
-        return wrong(x, "a member of query of an HTTP request is no string, number or boolean");
+        return http_request_wrong(
+            x, "a member of query of an HTTP request is no string, number or boolean");
     template_encode(m->key, b);
     buf_addc(b, '=');
     const char *why = NULL;
     if (templates && type == JSON_STRING)
         why = template_fill(text, x->call->inputs, TEMPLATE_URL, x->call->a, b);
     else template_encode(text, b);
-    return why ? wrong(x, why) : true;
+    return why ? http_request_wrong(x, why) : true;
 }
 
 static bool read_query(struct reader *x) {
@@ -106,8 +107,9 @@ static bool read_query(struct reader *x) {
     bool has = false;
     if (raw.n == 0) return true;
     if (json_type_of(raw) != JSON_OBJECT || json_members(raw, x->call->a, &m, NULL) != 0)
-        return wrong(x, "query of an HTTP request is not an object");
-    if (memchr(url.p, '#', url.n)) return wrong(x, "the url of an HTTP request has a fragment");
+        return http_request_wrong(x, "query of an HTTP request is not an object");
+    if (memchr(url.p, '#', url.n))
+        return http_request_wrong(x, "the url of an HTTP request has a fragment");
     buf_init(&b, EGRESS_URL_MAX);
     buf_adds(&b, url);
     bool ok = true;
@@ -118,20 +120,22 @@ static bool read_query(struct reader *x) {
     bool over = buf_over(&b);
     x->r->url = buf_failed(&b) ? STR_NONE : arena_str(x->call->a, buf_str(&b));
     buf_fini(&b);
-    if (ok && over) return wrong(x, "the url of an HTTP request is longer than 2048 bytes");
+    if (ok && over)
+        return http_request_wrong(x, "the url of an HTTP request is longer than 2048 bytes");
     if (ok && !x->r->url.p) node_no_memory(x->out);
     return ok && x->r->url.p;
 }
 
 static bool read_url(struct reader *x) {
     if (!node_arg_string(x->call, "url", &x->r->url))
-        return wrong(x, "an HTTP request needs a url");
+        return http_request_wrong(x, "an HTTP request needs a url");
     if (from_config(x, "url") && template_has(x->r->url)) {
         const char *why = url_template_wrong(x->r->url);
-        if (why) return wrong(x, why);
-        if (!fill(x, x->r->url, TEMPLATE_URL, EGRESS_URL_MAX, &x->r->url)) return false;
+        if (why) return http_request_wrong(x, why);
+        if (!http_request_fill(x, x->r->url, TEMPLATE_URL, EGRESS_URL_MAX, &x->r->url))
+            return false;
         if (steps_up(x->r->url))
-            return wrong(x, "a value makes a segment of the URL's path . or ..");
+            return http_request_wrong(x, "a value makes a segment of the URL's path . or ..");
     }
     return read_query(x);
 }
@@ -147,17 +151,19 @@ static bool has_header(const struct node_request *r, const char *name) {
 static bool header_add(struct reader *x, const struct json_member *m) {
     struct str value = json_string(m->raw, x->call->a);
     if (json_type_of(m->raw) != JSON_STRING)
-        return wrong(x, "a header of an HTTP request is not a string");
+        return http_request_wrong(x, "a header of an HTTP request is not a string");
     if (!value.p) {
         node_no_memory(x->out);
         return false;
     }
-    if (from_config(x, "headers") && !fill(x, value, TEMPLATE_TEXT, HEADER_BYTES_MAX, &value))
+    if (from_config(x, "headers") &&
+        !http_request_fill(x, value, TEMPLATE_TEXT, HEADER_BYTES_MAX, &value))
         return false;
     for (size_t i = 0; i < value.n; i++)
         if ((unsigned char)value.p[i] < 0x20 || value.p[i] == 0x7f)
-            return wrong(x, "a header of an HTTP request has control characters, such as a line "
-                            "break, in its value");
+            return http_request_wrong(
+                x, "a header of an HTTP request has control characters, such as a line "
+                   "break, in its value");
     x->r->headers[x->r->headers_nr++] = (struct egress_header){m->key, value};
     return true;
 }
@@ -167,9 +173,9 @@ static bool read_headers(struct reader *x) {
     struct json_members m = {0};
     if (raw.n > 0 &&
         (json_type_of(raw) != JSON_OBJECT || json_members(raw, x->call->a, &m, NULL) != 0))
-        return wrong(x, "headers of an HTTP request is not an object");
+        return http_request_wrong(x, "headers of an HTTP request is not an object");
     if (m.n >= EGRESS_HEADERS_MAX - 3) /* ours: content type, key, trace */
-        return wrong(x, "an HTTP request has too many headers");
+        return http_request_wrong(x, "an HTTP request has too many headers");
     x->r->headers = ARENA_ARRAY(x->call->a, struct egress_header, m.n + 1);
     if (!x->r->headers) node_no_memory(x->out);
     bool ok = x->r->headers != NULL;
@@ -186,8 +192,8 @@ static bool fill_body(struct reader *x, struct str raw, struct str *out) {
     bool over = buf_over(&b);
     *out = !why && !buf_failed(&b) ? arena_str(x->call->a, buf_str(&b)) : STR_NONE;
     buf_fini(&b);
-    if (why) return wrong(x, why);
-    if (over) return wrong(x, "the body of an HTTP request is too large");
+    if (why) return http_request_wrong(x, why);
+    if (over) return http_request_wrong(x, "the body of an HTTP request is too large");
     if (!out->p) node_no_memory(x->out);
     return out->p != NULL;
 }
@@ -212,12 +218,12 @@ static bool read_number(struct reader *x, const char *key, int64_t min, int64_t 
     struct str m =
         arena_printf(x->call->a, "%s of an HTTP request is not a whole number from %lld to %lld",
                      key, (long long)min, (long long)max);
-    return wrong(x, m.p ? m.p : "a number of an HTTP request is out of range");
+    return http_request_wrong(x, m.p ? m.p : "a number of an HTTP request is out of range");
 }
 
 static bool read_flag(struct reader *x, const char *key, const char *why, bool *out) {
     struct str raw = node_arg(x->call, key);
-    return raw.n == 0 || json_bool(raw, out) || wrong(x, why);
+    return raw.n == 0 || json_bool(raw, out) || http_request_wrong(x, why);
 }
 
 static bool read_bounds(struct reader *x) {
@@ -242,7 +248,7 @@ bool http_request_read(const struct node_call *call, struct node_request *r,
     r->method = STR("POST");
     r->keyed = true;
     if (node_arg(call, "method").n > 0 && !node_arg_string(call, "method", &r->method))
-        return wrong(&x, "the method of an HTTP request is not a string");
+        return http_request_wrong(&x, "the method of an HTTP request is not a string");
     if (!read_bounds(&x) || !read_url(&x) || !read_headers(&x) || !read_body(&x)) return false;
     r->provider_key = arena_printf(call->a, "http:" STR_FMT, STR_ARG(r->method));
     return true;

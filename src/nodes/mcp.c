@@ -10,7 +10,7 @@
 
 #define ARGUMENTS_MAX (1024u * 1024)
 
-static bool wrong(struct mcp *m, const char *message) {
+static bool mcp_refuse(struct mcp *m, const char *message) {
     node_invalid(m->out, message);
     return false;
 }
@@ -24,8 +24,8 @@ static bool arguments_fill(struct mcp *m, struct str raw) {
     bool over = buf_over(&b);
     m->arguments = !why && !buf_failed(&b) ? arena_str(m->call->a, buf_str(&b)) : STR_NONE;
     buf_fini(&b);
-    if (why) return wrong(m, why);
-    if (over) return wrong(m, "the arguments of the tool are longer than 1 MiB");
+    if (why) return mcp_refuse(m, why);
+    if (over) return mcp_refuse(m, "the arguments of the tool are longer than 1 MiB");
     if (!m->arguments.p) node_no_memory(m->out);
     return m->arguments.p != NULL;
 }
@@ -37,7 +37,7 @@ static bool arguments_read(struct mcp *m, struct str config) {
     (void)json_bool(json_get(config, "templates"), &templates);
     m->arguments = port.n > 0 ? port : raw.n > 0 ? raw : STR("{}");
     if (json_type_of(m->arguments) != JSON_OBJECT)
-        return wrong(m, "the arguments of an MCP tool are not an object");
+        return mcp_refuse(m, "the arguments of an MCP tool are not an object");
     return port.n > 0 || !templates || arguments_fill(m, m->arguments);
 }
 
@@ -45,7 +45,7 @@ static bool config_read(struct mcp *m, struct str config, struct str *server) {
     struct str name = json_get(config, "server"), ms = json_get(config, "timeoutMs");
     int64_t timeout_ms = MCP_TIMEOUT_MS;
     const char *why = mcp_config_wrong(m->call->config);
-    if (why) return wrong(m, why);
+    if (why) return mcp_refuse(m, why);
     (void)json_bool(json_get(config, "repeatable"), &m->repeatable);
     if (ms.n > 0) (void)json_int(ms, &timeout_ms);
     m->timeout_ms = (int)timeout_ms;
@@ -78,7 +78,7 @@ void mcp_no_server(struct mcp *m, struct str asked) {
     buf_fini(&names);
 }
 
-static bool allowed(struct mcp *m) {
+static bool mcp_tool_allowed(struct mcp *m) {
     if (remote_has_tool(m->server, m->tool)) return true;
     node_fail(m->out, "tool_not_allowed",
               "the tool is none of those that the operator allows at this MCP server", false);
@@ -124,7 +124,8 @@ bool mcp_asked(const struct node_call *call) { return json_get(call->config, "mc
 void mcp_tool_call(struct mcp *m) {
     struct rpc_response r = {0};
     struct str row = STR_NONE;
-    if (!allowed(m) || !mcp_open(m) || !mcp_tool_find(m, &row) || !arguments_fit(m, row)) return;
+    if (!mcp_tool_allowed(m) || !mcp_open(m) || !mcp_tool_find(m, &row) || !arguments_fit(m, row))
+        return;
     if (!mcp_ask(m, MCP_CALL, "tools/call", call_params(m), &r) || !mcp_close(m)) return;
     if (r.result.n > 0) mcp_result_take(m, row, r.result);
     else call_refused(m, &r);

@@ -28,7 +28,7 @@ static unsigned ordinal_of(const struct mcp *m, unsigned step) {
     return step == MCP_CALL ? 0 : step + (unsigned)(m->call->attempt % MCP_ATTEMPTS) * MCP_STEPS;
 }
 
-static void unavailable(struct mcp *m, const char *why, bool retry) {
+static void mcp_wire_unavailable(struct mcp *m, const char *why, bool retry) {
     struct jobj o;
     node_fail(m->out, "mcp_unavailable", "the MCP server cannot be used", retry);
     m->out->error_message =
@@ -83,8 +83,8 @@ static struct str message_of(struct mcp *m, const char *method, int64_t id, stru
 }
 
 /* NULL: asked for, or the node fails. */
-static const struct node_answer *post(struct mcp *m, unsigned step, const char *method, int64_t id,
-                                      struct str params) {
+static const struct node_answer *mcp_wire_post(struct mcp *m, unsigned step, const char *method,
+                                               int64_t id, struct str params) {
     unsigned ordinal = ordinal_of(m, step);
     struct node_request r = {.caller = EGRESS_CALLER_MCP,
                              .method = STR("POST"),
@@ -127,7 +127,8 @@ static void no_answer(struct mcp *m, unsigned step, const struct node_answer *an
             ? ""
             : "; whether the tool was called is not known, so it is not called again (a tool that "
               "may be called twice has \"repeatable\": true)");
-    unavailable(m, text.p ? text.p : "no answer", again && !in_words(ans->error_code, FINAL));
+    mcp_wire_unavailable(m, text.p ? text.p : "no answer",
+                         again && !in_words(ans->error_code, FINAL));
 }
 
 static void bad_status(struct mcp *m, unsigned step, int status) {
@@ -138,7 +139,7 @@ static void bad_status(struct mcp *m, unsigned step, int status) {
                                    status == 401 || status == 403
                                        ? "; the operator's credential for it is missing or refused"
                                        : "");
-    unavailable(m, text.p ? text.p : "status", again);
+    mcp_wire_unavailable(m, text.p ? text.p : "status", again);
 }
 
 static bool response_of(struct mcp *m, unsigned step, const struct node_answer *ans, int64_t id,
@@ -152,14 +153,14 @@ static bool response_of(struct mcp *m, unsigned step, const struct node_answer *
     if (!why) return true;
     if (arena_failed(m->call->a)) node_no_memory(m->out);
     else if (ans->status >= 300) bad_status(m, step, ans->status);
-    else unavailable(m, why, step != MCP_CALL || m->repeatable);
+    else mcp_wire_unavailable(m, why, step != MCP_CALL || m->repeatable);
     return false;
 }
 
 bool mcp_ask(struct mcp *m, unsigned step, const char *method, struct str params,
              struct rpc_response *out) {
     int64_t id = (int64_t)ordinal_of(m, step) + 1;
-    const struct node_answer *ans = post(m, step, method, id, params);
+    const struct node_answer *ans = mcp_wire_post(m, step, method, id, params);
     return ans && response_of(m, step, ans, id, out);
 }
 
@@ -178,10 +179,11 @@ static bool version_take(struct mcp *m, struct str result) {
         m->version = str_c(VERSIONS[i]);
         return true;
     }
-    unavailable(m,
-                "it speaks none of the protocol versions 2025-03-26, 2025-06-18, 2025-11-25 and "
-                "2026-07-28",
-                false);
+    mcp_wire_unavailable(
+        m,
+        "it speaks none of the protocol versions 2025-03-26, 2025-06-18, 2025-11-25 and "
+        "2026-07-28",
+        false);
     return false;
 }
 
@@ -193,7 +195,7 @@ static bool error_take(struct mcp *m, const struct rpc_response *r) {
     }
     struct str text =
         arena_printf(m->call->a, "it refused the session with error %lld", (long long)r->code);
-    unavailable(m, text.p ? text.p : "it refused the session", false);
+    mcp_wire_unavailable(m, text.p ? text.p : "it refused the session", false);
     return false;
 }
 
@@ -201,18 +203,18 @@ bool mcp_open(struct mcp *m) {
     struct rpc_response r = {0};
     int64_t id = (int64_t)ordinal_of(m, MCP_OPEN) + 1;
     const struct node_answer *ans =
-        post(m, MCP_OPEN, "initialize", id,
-             STR("{\"protocolVersion\":\"" MCP_FIRST
-                 "\",\"capabilities\":{},\"clientInfo\":" MCP_CLIENT "}"));
+        mcp_wire_post(m, MCP_OPEN, "initialize", id,
+                      STR("{\"protocolVersion\":\"" MCP_FIRST
+                          "\",\"capabilities\":{},\"clientInfo\":" MCP_CLIENT "}"));
     if (!ans || !response_of(m, MCP_OPEN, ans, id, &r)) return false;
     if (r.result.n == 0) return error_take(m, &r);
     if (!version_take(m, r.result)) return false;
     if (!session_ok(ans->kept)) {
-        unavailable(m, "the id of its session is malformed", false);
+        mcp_wire_unavailable(m, "the id of its session is malformed", false);
         return false;
     }
     m->session = ans->kept;
-    return post(m, MCP_OPENED, "notifications/initialized", 0, STR_NONE) != NULL;
+    return mcp_wire_post(m, MCP_OPENED, "notifications/initialized", 0, STR_NONE) != NULL;
 }
 
 bool mcp_close(struct mcp *m) {

@@ -31,8 +31,8 @@ static bool number_of(const struct node_call *call, const char *key, int64_t max
     return raw.n == 0 || (json_int(raw, n) && *n >= 1 && *n <= max);
 }
 
-static void done(const struct node_call *call, struct node_result *out, const char *name,
-                 struct str value) {
+static void memory_done(const struct node_call *call, struct node_result *out, const char *name,
+                        struct str value) {
     out->outputs = value.p ? jobj_of(call->a, name, value) : STR_NONE;
     out->outcome = NODE_OUT_DONE;
     if (!out->outputs.p) node_no_memory(out);
@@ -95,8 +95,9 @@ void exec_recall(const struct node_call *call, struct node_result *out) {
     }
     q.limit = (unsigned)limit;
     if (id.n > 0) {
-        if (node_memory_get(call, out, 0, q.ref, id, &found)) done(call, out, "entry", found);
+        if (node_memory_get(call, out, 0, q.ref, id, &found))
+            memory_done(call, out, "entry", found);
     } else if (node_memory_list(call, out, 0, &q, &found)) {
-        done(call, out, "entries", found);
+        memory_done(call, out, "entries", found);
     }
 }

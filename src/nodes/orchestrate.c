@@ -67,7 +67,8 @@ const char *supervisor_config_wrong(struct str config) {
 }
 
 /* ORCH-11: the script of a fixture for its nth visit; empty: there is none. */
-static struct str scripted(const struct node_call *call, int64_t visit, struct str *confidence) {
+static struct str orchestrate_scripted(const struct node_call *call, int64_t visit,
+                                       struct str *confidence) {
     struct str list = json_get(call->config, "mockDecisions");
     struct str pending = json_get(call->config, "mockPendingDecision");
     struct json_elements l;
@@ -121,7 +122,7 @@ void exec_supervisor(const struct node_call *call, struct node_result *out) {
     }
     d.decision = json_get(call->inputs, "decision");
     d.confidence = json_get(call->inputs, "confidence");
-    if (d.decision.n == 0) d.decision = scripted(call, visit, &d.confidence);
+    if (d.decision.n == 0) d.decision = orchestrate_scripted(call, visit, &d.confidence);
     if (d.decision.n == 0) {
         node_fail(out, "orchestrator_not_configured",
                   "the supervisor has no port decision to decide by", false);
@@ -275,7 +276,8 @@ static bool routes_to_conversation(const struct node_call *call, bool talks) {
     return talks && !(i && i->node == call->node && i->kind == INTR_CLARIFICATION);
 }
 
-static void dispatch(const struct node_call *call, struct node_result *out, bool talks) {
+static void orchestrate_dispatch(const struct node_call *call, struct node_result *out,
+                                 bool talks) {
     const struct node_orch *o = &call->run->nodes[call->node].orch;
     struct str decision = text_str(&o->decision), kind = json_get(decision, "kind");
     int64_t cap;
@@ -303,9 +305,9 @@ static void dispatch(const struct node_call *call, struct node_result *out, bool
 }
 
 void exec_dispatch(const struct node_call *call, struct node_result *out) {
-    dispatch(call, out, true);
+    orchestrate_dispatch(call, out, true);
 }
 
 void exec_dispatch_silent(const struct node_call *call, struct node_result *out) {
-    dispatch(call, out, false);
+    orchestrate_dispatch(call, out, false);
 }

@@ -99,7 +99,7 @@ static struct str pack_of(struct str agent_id) {
     return str_cut_last(agent_id, '.', &name, &word) && pack_name_ok(name) ? name : STR_NONE;
 }
 
-static const struct pack_install *newest(const struct pack_installs *all) {
+static const struct pack_install *pack_agents_newest(const struct pack_installs *all) {
     const struct pack_install *best = NULL;
     struct semver v, most;
     for (size_t i = 0; i < all->n; i++) {
@@ -112,8 +112,9 @@ static const struct pack_install *newest(const struct pack_installs *all) {
 }
 
 /* What the workflow's own pin says; *out NULL: it has none for this pack. */
-static int pinned(const struct pack_installs *all, struct str name, struct str pins,
-                  struct arena *a, const struct pack_install **out, struct wopr_error *err) {
+static int pack_agents_pinned(const struct pack_installs *all, struct str name, struct str pins,
+                              struct arena *a, const struct pack_install **out,
+                              struct wopr_error *err) {
     const char *key = arena_cstr(a, name);
     struct str pin = key ? json_get(pins, key) : STR_NONE;
     struct str version = json_string(json_get(pin, "version"), a);
@@ -210,10 +211,10 @@ static int of_pack(void *ctx, struct str tenant, struct str id, struct str pins,
     *out = STR_NONE;
     if (name.n == 0) return 0;
     int rc = store_pack_installs_of(p->store, tenant, name, a, &all, err);
-    if (rc == 0) rc = pinned(&all, name, pins, a, &i, err);
+    if (rc == 0) rc = pack_agents_pinned(&all, name, pins, a, &i, err);
     if (rc != 0) return rc;
     const bool chosen = i != NULL;
-    if (!chosen) i = newest(&all);
+    if (!chosen) i = pack_agents_newest(&all);
     if (i) rc = definition_get(p, i, id, a, out, err);
     if (rc == 0 && chosen && out->n == 0)
         rc = wopr_error_set(err, WOPR_E_PACK_LOAD,

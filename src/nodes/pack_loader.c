@@ -179,7 +179,7 @@ static bool pinned_otherwise(const struct offer *o, const struct json_members *p
     return false;
 }
 
-static bool higher(const struct offer *a, const struct offer *b) {
+static bool pack_loader_higher(const struct offer *a, const struct offer *b) {
     struct semver va, vb;
     return semver_parse(a->version, &va) && semver_parse(b->version, &vb) &&
            semver_cmp(&va, &vb) > 0;
@@ -191,7 +191,7 @@ static const struct offer *offer_find(const struct type_index *x, struct str typ
     for (size_t i = 0; i < x->n; i++) {
         const struct offer *o = &x->v[i];
         if (!str_eq(o->type_id, type_id) || pinned_otherwise(o, pins, a)) continue;
-        if (!best || higher(o, best)) best = o;
+        if (!best || pack_loader_higher(o, best)) best = o;
     }
     return best;
 }
@@ -307,8 +307,8 @@ static struct loaded *loaded_get(struct pack_loader *p, const struct sha256 *dig
 /* --- for the engine --- */
 
 /* It can be loaded, and the tenant may use what it needs. */
-static int usable(struct pack_loader *p, const struct sha256 *pack, struct str tenant,
-                  struct wopr_error *err) {
+static int pack_loader_usable(struct pack_loader *p, const struct sha256 *pack, struct str tenant,
+                              struct wopr_error *err) {
     struct wopr_error why = {0};
     const struct loaded *l = loaded_get(p, pack, &why);
     if (!l) return wopr_error_set(err, why.code, "%s", why.message);
@@ -341,8 +341,9 @@ static int offer_choose(struct pack_loader *p, struct str tenant, struct str typ
     return rc;
 }
 
-static int resolve(void *ctx, struct str tenant, struct str type_id, struct str definition,
-                   bool anew, struct sha256 *pack, bool *found, struct wopr_error *err) {
+static int pack_loader_resolve(void *ctx, struct str tenant, struct str type_id,
+                               struct str definition, bool anew, struct sha256 *pack, bool *found,
+                               struct wopr_error *err) {
     struct pack_loader *p = ctx;
     struct arena *a = arena_new(4u * 1024 * 1024);
     *found = false;
@@ -351,12 +352,12 @@ static int resolve(void *ctx, struct str tenant, struct str type_id, struct str 
     int rc = offer_choose(p, tenant, type_id, definition, anew, a, pack, found, err);
     pthread_mutex_unlock(&p->mu);
     arena_free(a);
-    if (rc == 0 && *found) rc = usable(p, pack, tenant, err);
+    if (rc == 0 && *found) rc = pack_loader_usable(p, pack, tenant, err);
     return rc;
 }
 
-static const struct node_type *type(void *ctx, const struct sha256 *pack, struct str type_id,
-                                    struct wopr_error *err) {
+static const struct node_type *pack_loader_type(void *ctx, const struct sha256 *pack,
+                                                struct str type_id, struct wopr_error *err) {
     struct loaded *l = loaded_get(ctx, pack, err);
     for (size_t i = 0; l && i < l->types.n; i++)
         if (str_eqc(type_id, l->types.v[i].type_id)) return &l->types.v[i];
@@ -368,9 +369,11 @@ bool pack_loader_has(struct pack_loader *p, struct str tenant, struct str type_i
     struct sha256 pack;
     struct wopr_error err = {0};
     bool found;
-    return resolve(p, tenant, type_id, STR_NONE, false, &pack, &found, &err) == 0 && found;
+    return pack_loader_resolve(p, tenant, type_id, STR_NONE, false, &pack, &found, &err) == 0 &&
+           found;
 }
 
 struct engine_modules pack_loader_modules(struct pack_loader *p) {
-    return (struct engine_modules){.ctx = p, .resolve = resolve, .type = type};
+    return (struct engine_modules){
+        .ctx = p, .resolve = pack_loader_resolve, .type = pack_loader_type};
 }

@@ -17,7 +17,7 @@ struct wasm {
     size_t settled; /* effects of executions that came to an end */
 };
 
-static bool wrong(struct wasm *w, const char *code, const char *message) {
+static bool wasm_wrong(struct wasm *w, const char *code, const char *message) {
     node_fail(w->out, code, message, false);
     return false;
 }
@@ -34,7 +34,7 @@ static bool effect_take(struct wasm *w, struct str raw) {
     struct json_elements e = {0};
     if (json_type_of(raw) != JSON_ARRAY || json_elements(raw, w->call->a, &e, NULL) != 0 ||
         e.n != 3 || json_type_of(e.v[0]) != JSON_STRING || json_type_of(e.v[1]) != JSON_STRING)
-        return wrong(w, "wasm_worker_failed", "the sandbox told of an effect that is none");
+        return wasm_wrong(w, "wasm_worker_failed", "the sandbox told of an effect that is none");
     struct str kind = json_string(e.v[0], w->call->a), name = json_string(e.v[1], w->call->a);
     bool set = str_eqc(kind, "set"), write = str_eqc(kind, "write");
     struct node_effect *x = effect_new(w, set     ? EFFECT_VARIABLE
@@ -52,7 +52,7 @@ static bool effects_take(struct wasm *w, struct str report) {
     struct str raw = json_get(report, "effects");
     if (raw.n > 0 &&
         (json_type_of(raw) != JSON_ARRAY || json_elements(raw, w->call->a, &all, NULL) != 0))
-        return wrong(w, "wasm_worker_failed", "the sandbox told of effects that are none");
+        return wasm_wrong(w, "wasm_worker_failed", "the sandbox told of effects that are none");
     for (size_t i = 0; i < all.n; i++)
         if (!effect_take(w, all.v[i])) return false;
     return true;
@@ -60,7 +60,7 @@ static bool effects_take(struct wasm *w, struct str report) {
 
 /* --- how it ended --- */
 
-static void broke(struct wasm *w, struct str report) {
+static void wasm_broke(struct wasm *w, struct str report) {
     struct str cap = json_get(report, "cap"), kind = json_get(cap, "kind");
     struct str code = json_string(json_get(report, "code"), w->call->a);
     struct str message = json_string(json_get(report, "message"), w->call->a);
@@ -75,13 +75,13 @@ static void broke(struct wasm *w, struct str report) {
                          .observed = observed};
 }
 
-static void failed(struct wasm *w, struct str error) { /* WASM-11 */
+static void wasm_failed(struct wasm *w, struct str error) { /* WASM-11 */
     struct str code = json_get(error, "code"), message = json_get(error, "message"),
                details = json_get(error, "details");
     bool right = code.n > 2 && json_type_of(code) == JSON_STRING &&
                  (message.n == 0 || json_type_of(message) == JSON_STRING);
     if (!right) {
-        (void)wrong(w, "validation_error", "the module failed without a code and a message");
+        (void)wasm_wrong(w, "validation_error", "the module failed without a code and a message");
         return;
     }
     const char *word = arena_cstr(w->call->a, json_string(code, w->call->a));
@@ -90,7 +90,7 @@ static void failed(struct wasm *w, struct str error) { /* WASM-11 */
     if (details.n > 0 && json_type_of(details) == JSON_OBJECT) w->out->error_details = details;
 }
 
-static void completed(struct wasm *w, struct str output) {
+static void wasm_completed(struct wasm *w, struct str output) {
     w->out->outcome = NODE_OUT_DONE;
     if (output.n == 0) return;
     w->out->outputs =
@@ -99,10 +99,10 @@ static void completed(struct wasm *w, struct str output) {
 }
 
 /* A question of the module.  true: it is answered. */
-static bool asked(struct wasm *w, struct str payload, struct node_reply *reply) {
+static bool wasm_asked(struct wasm *w, struct str payload, struct node_reply *reply) {
     struct node_prompt q = {0};
     if (payload.n == 0 || json_type_of(payload) != JSON_OBJECT)
-        return wrong(w, "validation_error", "the module suspends without an interrupt");
+        return wasm_wrong(w, "validation_error", "the module suspends without an interrupt");
     if (!interrupt_prompt(w->call, w->out, payload, &q)) return false;
     return node_interrupt(w->call, w->out, w->prompts++, &q, reply);
 }
@@ -114,7 +114,7 @@ static bool calls_answered(struct wasm *w, struct str report, struct str value) 
     struct buf b;
     if (json_type_of(raw) != JSON_ARRAY || json_elements(raw, w->call->a, &all, NULL) != 0 ||
         all.n == 0 || json_elements(all.v[all.n - 1], w->call->a, &last, NULL) != 0 || last.n != 3)
-        return wrong(w, "wasm_worker_failed", "the sandbox told of calls that are none");
+        return wasm_wrong(w, "wasm_worker_failed", "the sandbox told of calls that are none");
     buf_init(&b, JSON_LIMITS_STORED.bytes_max);
     for (size_t i = 0; i + 1 < all.n; i++) {
         buf_adds(&b, all.v[i]);
@@ -144,27 +144,28 @@ static bool resume_set(struct wasm *w, struct str payload, struct str value) {
 }
 
 /* true: the module is to be executed once more. */
-static bool returned(struct wasm *w, struct str response) {
+static bool wasm_returned(struct wasm *w, struct str response) {
     struct node_reply reply;
     struct str outcome = json_get(response, "outcome");
     if (json_type_of(response) != JSON_OBJECT) outcome = STR_NONE;
-    if (str_eqc(outcome, "\"completed\"")) completed(w, json_get(response, "output"));
-    else if (str_eqc(outcome, "\"failed\"")) failed(w, json_get(response, "error"));
+    if (str_eqc(outcome, "\"completed\"")) wasm_completed(w, json_get(response, "output"));
+    else if (str_eqc(outcome, "\"failed\"")) wasm_failed(w, json_get(response, "error"));
     else if (str_eqc(outcome, "\"suspended\"")) {
         struct str payload = json_get(response, "interrupt");
-        return asked(w, payload, &reply) && resume_set(w, payload, reply.value);
+        return wasm_asked(w, payload, &reply) && resume_set(w, payload, reply.value);
     } else {
-        (void)wrong(w, "validation_error",
-                    "the response of the module is no object with an outcome completed, suspended "
-                    "or failed");
+        (void)wasm_wrong(
+            w, "validation_error",
+            "the response of the module is no object with an outcome completed, suspended "
+            "or failed");
     }
     return false;
 }
 
-static bool interrupted(struct wasm *w, struct str report) {
+static bool wasm_interrupted(struct wasm *w, struct str report) {
     struct node_reply reply;
     int64_t now_ms;
-    if (!asked(w, json_get(report, "interrupt"), &reply)) return false;
+    if (!wasm_asked(w, json_get(report, "interrupt"), &reply)) return false;
     if (json_int(json_get(report, "nowMs"), &now_ms)) w->ask.now_ms = now_ms;
     if (!calls_answered(w, report, reply.value)) return false;
     w->out->effects_nr = w->settled; /* the next execution tells of all of them */
@@ -182,16 +183,16 @@ static bool report_take(struct wasm *w, const struct node_answer *ans) {
         return false;
     }
     if (str_eqc(outcome, "\"failed\"")) {
-        broke(w, report);
+        wasm_broke(w, report);
         return false;
     }
     if (!effects_take(w, report)) return false;
-    if (str_eqc(outcome, "\"interrupt\"")) return interrupted(w, report);
-    return returned(w, json_get(report, "response"));
+    if (str_eqc(outcome, "\"interrupt\"")) return wasm_interrupted(w, report);
+    return wasm_returned(w, json_get(report, "response"));
 }
 
 /* The answer of this execution, or NULL: it is asked for, or failed. */
-static const struct node_answer *execute(struct wasm *w) {
+static const struct node_answer *wasm_execute(struct wasm *w) {
     const struct node_call *call = w->call;
     struct node_request r = {.provider_key = STR("wasm"), .method = STR("INVOKE")};
     bool known = false;
@@ -216,6 +217,6 @@ void exec_wasm(const struct node_call *call, struct node_result *out) {
         .call = call, .out = out, .type = call->type_ctx, .ask = {.now_ms = call->now_ms}};
     const struct node_answer *ans;
     do {
-        ans = execute(&w);
+        ans = wasm_execute(&w);
     } while (ans && report_take(&w, ans));
 }

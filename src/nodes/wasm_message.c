@@ -9,7 +9,7 @@
 #define MESSAGE_MAX (4u * 1024 * 1024)
 #define SCHEMAS_MAX (256u * 1024) /* of channels; the engine judges by the others */
 
-static bool readable(const struct node_call *call, const struct chan_state *c) {
+static bool wasm_message_readable(const struct node_call *call, const struct chan_state *c) {
     return !c->sensitive && (!c->decl || channel_admits(&c->decl->readers, call->def));
 }
 
@@ -27,7 +27,7 @@ static void channel_write(const struct node_call *call, const struct chan_state 
 static void channels_write(const struct node_call *call, bool declared_too, struct jw *w) {
     for (size_t i = 0; i < call->run->channels.n; i++) {
         const struct chan_state *c = &call->run->channels.v[i];
-        if ((declared_too || !c->decl) && readable(call, c)) channel_write(call, c, w);
+        if ((declared_too || !c->decl) && wasm_message_readable(call, c)) channel_write(call, c, w);
     }
 }
 

@@ -19,7 +19,7 @@ void form_init(struct form *f, enum form_kind kind, struct buf *b) {
 
 /* --- protobuf --- */
 
-static size_t varint(uint64_t v, char out[VARINT_MAX]) {
+static size_t form_varint(uint64_t v, char out[VARINT_MAX]) {
     size_t n = 0;
     for (; v > 127; v >>= 7) out[n++] = (char)(v | 128);
     out[n++] = (char)v;
@@ -28,7 +28,7 @@ static size_t varint(uint64_t v, char out[VARINT_MAX]) {
 
 static void varint_add(struct buf *b, uint64_t v) {
     char text[VARINT_MAX];
-    size_t n = varint(v, text);
+    size_t n = form_varint(v, text);
     buf_add(b, text, n);
 }
 
@@ -65,7 +65,7 @@ static void nested_end(struct form *f) {
     char text[VARINT_MAX];
     size_t from = f->from[--f->depth];
     if (buf_failed(f->b)) return;
-    size_t len = f->b->len - from, n = varint(len, text);
+    size_t len = f->b->len - from, n = form_varint(len, text);
     buf_add(f->b, text, n);
     if (buf_failed(f->b)) return;
     memmove(f->b->p + from + n, f->b->p + from, len);
@@ -152,7 +152,7 @@ void form_bool(struct form *f, unsigned no, const char *key, bool v) {
     else form_number(f, no, key, v);
 }
 
-static struct str decimal(char text[DECIMAL_MAX], bool negative, uint64_t v) {
+static struct str form_decimal(char text[DECIMAL_MAX], bool negative, uint64_t v) {
     int n = snprintf(text, DECIMAL_MAX, "%s%llu", negative ? "-" : "", (unsigned long long)v);
     return str_n(text, (size_t)n);
 }
@@ -160,14 +160,14 @@ static struct str decimal(char text[DECIMAL_MAX], bool negative, uint64_t v) {
 void form_int64(struct form *f, unsigned no, const char *key, int64_t v) {
     char text[DECIMAL_MAX];
     if (is_json(f))
-        jw_kstr(&f->w, key, decimal(text, v < 0, v < 0 ? 0 - (uint64_t)v : (uint64_t)v));
+        jw_kstr(&f->w, key, form_decimal(text, v < 0, v < 0 ? 0 - (uint64_t)v : (uint64_t)v));
     else form_number(f, no, key, (uint64_t)v);
 }
 
 void form_fixed64(struct form *f, unsigned no, const char *key, uint64_t v) {
     char text[DECIMAL_MAX];
     if (is_json(f)) {
-        jw_kstr(&f->w, key, decimal(text, false, v));
+        jw_kstr(&f->w, key, form_decimal(text, false, v));
         return;
     }
     tag_add(f, no, WIRE_64);
@@ -194,7 +194,7 @@ void form_fixed64s(struct form *f, unsigned no, const char *key, const uint64_t 
     }
     jw_key(&f->w, key);
     jw_array(&f->w);
-    for (size_t i = 0; i < n; i++) jw_str(&f->w, decimal(text, false, v[i]));
+    for (size_t i = 0; i < n; i++) jw_str(&f->w, form_decimal(text, false, v[i]));
     jw_end_array(&f->w);
 }
 

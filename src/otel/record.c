@@ -33,7 +33,7 @@ void record_enter(struct record_scope *s, const struct otel *o, const struct tra
     log_scope_enter(&s->scope);
 }
 
-static int64_t since(int64_t from_ms, int64_t to_ms) {
+static int64_t record_since(int64_t from_ms, int64_t to_ms) {
     return to_ms > from_ms ? to_ms - from_ms : 0;
 }
 
@@ -52,7 +52,7 @@ void record_run_completed(const struct otel *o, const struct trace_run *r, const
     struct record_scope s;
     record_enter(&s, o, r, NULL);
     RECORD(LOG_INFO, "openwop.run.completed", "status", status, LOG_NUMBER "durationMs",
-           record_number(since(r->created_ms, at_ms)).text);
+           record_number(record_since(r->created_ms, at_ms)).text);
     log_scope_leave(&s.scope);
 }
 
@@ -60,7 +60,7 @@ void record_run_completed(const struct otel *o, const struct trace_run *r, const
 void record_conflict(const struct plan *p) {
     const struct run_meta *m = &p->create->meta;
     char scope[256], other[128], tenant[256], transport[32];
-    int64_t left_ms = since(clock_wall_ms(), p->active_until_ms);
+    int64_t left_ms = record_since(clock_wall_ms(), p->active_until_ms);
     (void)snprintf(scope, sizeof scope, STR_FMT, STR_ARG(m->scope_id));
     (void)snprintf(other, sizeof other, STR_FMT, STR_ARG(p->active_run_id));
     (void)snprintf(tenant, sizeof tenant, STR_FMT, STR_ARG(m->tenant));
@@ -86,7 +86,7 @@ void record_node(const struct otel *o, const struct trace_run *r, const struct t
     record_enter(&s, o, r, n);
     RECORD(LOG_INFO, "openwop.node.completed", "nodeId", n->id, "nodeType",
            n->type ? n->type : "unknown", "status", status, LOG_NUMBER "durationMs",
-           record_number(since(n->start_ms, at_ms)).text, LOG_NUMBER "attempt",
+           record_number(record_since(n->start_ms, at_ms)).text, LOG_NUMBER "attempt",
            record_number(n->attempt).text);
     log_scope_leave(&s.scope);
 }
@@ -97,7 +97,7 @@ void record_activity(const struct otel *o, const struct trace_run *r, const stru
     record_enter(&s, o, r, n);
     RECORD(LOG_INFO, "openwop.activity.invoked", "nodeId", n->id, "provider",
            q->provider ? q->provider : "", "status", good ? "success" : "error",
-           LOG_NUMBER "latencyMs", record_number(since(q->start_ms, at_ms)).text);
+           LOG_NUMBER "latencyMs", record_number(record_since(q->start_ms, at_ms)).text);
     log_scope_leave(&s.scope);
 }
 
@@ -112,11 +112,11 @@ void record_mcp(const struct otel *o, const struct trace_run *r, const struct tr
     if (code.n > 0)
         RECORD(LOG_INFO, "openwop.mcp.invocation", "invocationId", q->id, "moduleId", module,
                "nodeId", n->id, "status", good ? "success" : "error", "errorCode", error,
-               LOG_NUMBER "latencyMs", record_number(since(q->start_ms, at_ms)).text);
+               LOG_NUMBER "latencyMs", record_number(record_since(q->start_ms, at_ms)).text);
     else
         RECORD(LOG_INFO, "openwop.mcp.invocation", "invocationId", q->id, "moduleId", module,
                "nodeId", n->id, "status", good ? "success" : "error", LOG_NUMBER "latencyMs",
-               record_number(since(q->start_ms, at_ms)).text);
+               record_number(record_since(q->start_ms, at_ms)).text);
     log_scope_leave(&s.scope);
 }
 

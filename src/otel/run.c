@@ -115,17 +115,17 @@ static struct trace_node *node_of(struct trace_run *r, struct str id) {
 
 /* What happened before this host saw the run was counted by who saw it. */
 static bool is_first(const struct fold_to *to) { return to->quiet_ms == 0; }
-static bool counts(const struct fold_to *to) { return to->o->meters && is_first(to); }
-static bool records(const struct fold_to *to, enum record_level level) {
+static bool run_counts(const struct fold_to *to) { return to->o->meters && is_first(to); }
+static bool run_records(const struct fold_to *to, enum record_level level) {
     return to->o->records >= level && is_first(to);
 }
 
 static void count_in(const struct fold_to *to, enum meter_id id, double v,
                      const struct meter_label *labels, size_t n) {
-    if (counts(to)) meter_add(to->o->meters, id, v, labels, n);
+    if (run_counts(to)) meter_add(to->o->meters, id, v, labels, n);
 }
 
-static double seconds(int64_t from_ms, int64_t to_ms) {
+static double run_seconds(int64_t from_ms, int64_t to_ms) {
     return to_ms > from_ms ? (double)(to_ms - from_ms) / 1e3 : 0;
 }
 
@@ -135,7 +135,7 @@ void trace_accepted(struct otel *o, struct trace_run *r) {
                                     {"openwop.workflow_id", str_c(r->workflow_id)}};
     count_in(&to, METER_RUN_CREATED, 1, l, 2);
     count_in(&to, METER_QUEUE_ENQUEUED, 1, l, 1);
-    if (records(&to, RECORD_RUNS)) record_run_created(o, r);
+    if (run_records(&to, RECORD_RUNS)) record_run_created(o, r);
 }
 
 void trace_conflict(struct otel *o, const struct plan *p) {
@@ -144,13 +144,13 @@ void trace_conflict(struct otel *o, const struct plan *p) {
     const struct meter_label l[] = {{"transport", m->transport.n > 0 ? m->transport : STR("rest")},
                                     {"openwop.tenant_id", m->tenant}};
     count_in(&to, METER_CLAIM_CONFLICTS, 1, l, 2);
-    if (records(&to, RECORD_RUNS)) record_conflict(p);
+    if (run_records(&to, RECORD_RUNS)) record_conflict(p);
 }
 
 static void started_count(const struct fold_to *to, struct trace_run *r, const struct event *e) {
     const struct meter_label l[] = {{"openwop.tenant_id", str_c(r->tenant)},
                                     {"openwop.workflow_id", str_c(r->workflow_id)}};
-    count_in(to, METER_RUN_BACKLOG, seconds(r->created_ms, e->ts_ms), l, 2);
+    count_in(to, METER_RUN_BACKLOG, run_seconds(r->created_ms, e->ts_ms), l, 2);
 }
 
 static void run_count(const struct fold_to *to, const struct trace_run *r, const char *status,
@@ -159,8 +159,8 @@ static void run_count(const struct fold_to *to, const struct trace_run *r, const
                                     {"openwop.workflow_id", str_c(r->workflow_id)},
                                     {"openwop.tenant_id", str_c(r->tenant)}};
     count_in(to, METER_RUN_COMPLETED, 1, l, 3);
-    count_in(to, METER_RUN_DURATION, seconds(r->created_ms, at_ms), l, 2);
-    if (records(to, RECORD_RUNS)) record_run_completed(to->o, r, status, at_ms);
+    count_in(to, METER_RUN_DURATION, run_seconds(r->created_ms, at_ms), l, 2);
+    if (run_records(to, RECORD_RUNS)) record_run_completed(to->o, r, status, at_ms);
 }
 
 static struct str type_of(const struct trace_node *n) {
@@ -241,7 +241,7 @@ static void ask_end(const struct fold_to *to, struct trace_run *r, struct trace_
     struct span s;
     uint8_t id[SPAN_ID_BYTES];
     if (!n->asked || !n->ask_id) return;
-    ask_count(to, n, METER_INTERRUPT_DURATION, seconds(n->ask_ms, e->ts_ms), how);
+    ask_count(to, n, METER_INTERRUPT_DURATION, run_seconds(n->ask_ms, e->ts_ms), how);
     trace_span_interrupt(str_c(n->ask_id), id);
     span_begin(r, &s, STR("openwop.interrupt"), id, n->open ? n->span : r->span);
     span_times(r, &s, n->ask_ms, e->ts_ms);
@@ -260,7 +260,7 @@ static void attempt_end(const struct fold_to *to, struct trace_run *r, struct tr
     uint8_t id[SPAN_ID_BYTES];
     char name[NAME_MAX_BYTES];
     if (!n->attempt_open) return;
-    node_count(to, n, METER_NODE_DURATION, seconds(n->attempt_ms, e->ts_ms), status);
+    node_count(to, n, METER_NODE_DURATION, run_seconds(n->attempt_ms, e->ts_ms), status);
     trace_span_attempt(str_c(r->run_id), str_c(n->id), n->attempt_seq, id);
     span_begin(r, &s, type_name(n, ".attempt", name), id, n->span);
     span_times(r, &s, n->attempt_ms, e->ts_ms);
@@ -298,7 +298,7 @@ static void cost_tell(const struct fold_to *to, const struct trace_run *r,
     cost_read(cost_of(payload), to->o->page, &c);
     cost_facts(s, &c);
     cost_count(to, &c);
-    if (c.known && records(to, RECORD_ALL)) record_cost(to->o, r, n, &c);
+    if (c.known && run_records(to, RECORD_ALL)) record_cost(to->o, r, n, &c);
 }
 
 static void node_end(const struct fold_to *to, struct trace_run *r, struct trace_node *n,
@@ -309,7 +309,7 @@ static void node_end(const struct fold_to *to, struct trace_run *r, struct trace
     attempt_end(to, r, n, e, status, code);
     if (!n->open) return;
     node_count(to, n, METER_NODE_COMPLETED, 1, status);
-    if (records(to, RECORD_ALL)) record_node(to->o, r, n, status, e->ts_ms);
+    if (run_records(to, RECORD_ALL)) record_node(to->o, r, n, status, e->ts_ms);
     span_begin(r, &s, type_name(n, "", name), n->span, r->span);
     span_times(r, &s, n->start_ms, e->ts_ms);
     node_facts(&s, n, e->seq);
@@ -447,7 +447,7 @@ static void cap_keep(const struct fold_to *to, struct trace_run *r, const struct
     (void)json_int(json_get(e->payload, "observed"), &r->cap_observed);
     const struct meter_label l = {"openwop.cap_kind", str_c(r->cap_kind ? r->cap_kind : "unknown")};
     count_in(to, METER_CAP_EXCEEDED, 1, &l, 1);
-    if (records(to, RECORD_RUNS)) record_cap(to->o, r);
+    if (run_records(to, RECORD_RUNS)) record_cap(to->o, r);
 }
 
 static void node_event(const struct fold_to *to, struct trace_run *r, struct trace_node *n,
@@ -589,10 +589,10 @@ void trace_invocation(const struct fold_to *to, struct trace_run *r,
     const struct meter_label l[] = {{"provider", str_c(q->provider)},
                                     {"openwop.run_status", good ? STR("success") : STR("error")}};
     count_in(to, METER_ACTIVITY_INVOCATIONS, 1, l, 2);
-    count_in(to, METER_ACTIVITY_DURATION, seconds(q->start_ms, row->at_ms), l, 2);
+    count_in(to, METER_ACTIVITY_DURATION, run_seconds(q->start_ms, row->at_ms), l, 2);
     struct str server;
-    if (records(to, RECORD_ALL)) record_activity(to->o, r, n, q, good, row->at_ms);
-    if (records(to, RECORD_ALL) && mcp_call_of(row->provider_key, &server))
+    if (run_records(to, RECORD_ALL)) record_activity(to->o, r, n, q, good, row->at_ms);
+    if (run_records(to, RECORD_ALL) && mcp_call_of(row->provider_key, &server))
         record_mcp(to->o, r, n, q, server, outcome_code(row->outcome, status, code), good,
                    row->at_ms);
     r->bytes -= REQUEST_BYTES;

@@ -68,24 +68,26 @@ struct str otel_url(const char *own, const char *common, const char *path, struc
     return arena_printf(a, STR_FMT "%s", STR_ARG(base), path);
 }
 
-static bool said(const char *text) { return text && *text; }
+static bool settings_said(const char *text) { return text && *text; }
 
 static bool ratio_read(const char *text, double *out) {
     char *end = NULL;
-    *out = said(text) ? strtod(text, &end) : 1;
-    return !said(text) || (*end == '\0' && *out >= 0 && *out <= 1);
+    *out = settings_said(text) ? strtod(text, &end) : 1;
+    return !settings_said(text) || (*end == '\0' && *out >= 0 && *out <= 1);
 }
 
 static bool traces_wanted(const struct otel_config *c) {
-    return !c->disabled && c->traces && (said(c->endpoint) || said(c->traces_endpoint));
+    return !c->disabled && c->traces &&
+           (settings_said(c->endpoint) || settings_said(c->traces_endpoint));
 }
 
 bool otel_metrics_wanted(const struct otel_config *c) {
-    return !c->disabled && c->metrics && (said(c->endpoint) || said(c->metrics_endpoint));
+    return !c->disabled && c->metrics &&
+           (settings_said(c->endpoint) || settings_said(c->metrics_endpoint));
 }
 
 enum record_level otel_records(const struct otel_config *c) {
-    if (!said(c->records) || strcmp(c->records, "off") == 0) return RECORD_NONE;
+    if (!settings_said(c->records) || strcmp(c->records, "off") == 0) return RECORD_NONE;
     return strcmp(c->records, "all") == 0 ? RECORD_ALL : RECORD_RUNS;
 }
 
@@ -96,7 +98,7 @@ bool otel_wanted(const struct otel_config *c) {
 int otel_policy(const struct otel_config *c, struct trace_policy *out, struct wopr_error *err) {
     static const char PARENT[] = "parentbased_";
     struct trace_policy p = {.root = TRACE_ALWAYS};
-    const char *word = said(c->sampler) ? c->sampler : "parentbased_always_on";
+    const char *word = settings_said(c->sampler) ? c->sampler : "parentbased_always_on";
     p.on = traces_wanted(c);
     p.parent_based = strncmp(word, PARENT, sizeof PARENT - 1) == 0;
     if (p.parent_based) word += sizeof PARENT - 1;

@@ -7,7 +7,7 @@
 #include "store/admin.h"
 
 /* On the egress thread. */
-static void told(void *ctx, const struct egress_response *r) {
+static void tell_count(void *ctx, const struct egress_response *r) {
     struct otel *o = ctx;
     pthread_mutex_lock(&o->mu);
     o->telling.rc = r->rc == WOPR_E_TOO_BIG ? 0 : r->rc;
@@ -56,7 +56,7 @@ static void telling_begin(struct otel *o) {
     pthread_mutex_lock(&o->mu);
     t->out = true;
     pthread_mutex_unlock(&o->mu);
-    int rc = otel_post(o, o->metrics_url, buf_str(&t->body), told, &err);
+    int rc = otel_post(o, o->metrics_url, buf_str(&t->body), tell_count, &err);
     if (rc == 0) return;
     pthread_mutex_lock(&o->mu);
     t->out = false;

@@ -305,7 +305,7 @@ static int header_block(struct reader *r, struct wopr_error *err) {
     return rc == 0 && r->left == 0 ? entry_end(r, err) : rc;
 }
 
-static int step(struct reader *r, struct str *in, struct wopr_error *err) {
+static int archive_step(struct reader *r, struct str *in, struct wopr_error *err) {
     size_t n = in->n;
     int rc = 0;
     if (r->ended) {
@@ -337,13 +337,13 @@ static int step(struct reader *r, struct str *in, struct wopr_error *err) {
 static int piece_take(void *ctx, struct str piece, struct wopr_error *err) {
     struct reader *r = ctx;
     while (piece.n > 0 && r->tar_rc == 0) {
-        int rc = step(r, &piece, err);
+        int rc = archive_step(r, &piece, err);
         if (rc != 0 && rc != r->tar_rc) return rc;
     }
     return 0;
 }
 
-static int verdict(struct reader *r, int rc, struct wopr_error *err) {
+static int archive_verdict(struct reader *r, int rc, struct wopr_error *err) {
     if (rc == WOPR_E_SYNTAX) {
         if (err) err->code = WOPR_E_PACK_GUNZIP;
         return WOPR_E_PACK_GUNZIP;
@@ -371,7 +371,7 @@ int archive_read(struct str tarball, uint64_t unpacked_max, const struct archive
     buf_init(&r.longer, META_BYTES_MAX);
     buf_init(&r.name, META_BYTES_MAX);
     int rc = r.a && r.names ? gunzip(tarball, &bounds, piece_take, &r, err) : no_memory(err);
-    rc = verdict(&r, rc, err);
+    rc = archive_verdict(&r, rc, err);
     buf_fini(&r.block);
     buf_fini(&r.kept);
     buf_fini(&r.longer);

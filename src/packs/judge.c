@@ -76,7 +76,7 @@ struct second {
     struct wopr_error ref_err;
 };
 
-static void warn(struct second *r, const char *what, struct str path) {
+static void judge_warn(struct second *r, const char *what, struct str path) {
     if (r->warnings_nr++ >= PACK_WARNINGS_MAX) return;
     struct str text = arena_printf(r->a, STR_FMT ": %s", STR_ARG(path), what);
     if (text.p) jw_str(&r->w, text);
@@ -104,7 +104,7 @@ static void ref_judge(struct second *r, const struct wanted *w, const struct arc
     const char *fault;
     switch (w->kind) {
     case PACK_REF_SCHEMA:
-        if ((fault = schema_fault(f->bytes, &err)) != NULL) warn(r, fault, f->name);
+        if ((fault = schema_fault(f->bytes, &err)) != NULL) judge_warn(r, fault, f->name);
         return;
     case PACK_REF_HANDOFF:
         if (schema_fault(f->bytes, &err) != NULL)
@@ -116,7 +116,7 @@ static void ref_judge(struct second *r, const struct wanted *w, const struct arc
             ref_bad(r, WOPR_E_PACK_REF, "a prompt that the manifest names is empty or no UTF-8");
         return;
     case PACK_REF_JSON:
-        if (json_check(f->bytes, &lim, &err) != 0) warn(r, "it is no JSON", f->name);
+        if (json_check(f->bytes, &lim, &err) != 0) judge_warn(r, "it is no JSON", f->name);
         return;
     case PACK_REF_FILE:
         return;
@@ -208,7 +208,7 @@ static int second_reading(struct second *r, struct str tarball, struct wopr_erro
 
 /* --- all of it --- */
 
-static int mismatch(struct wopr_error *err, int code, const char *what) {
+static int judge_mismatch(struct wopr_error *err, int code, const char *what) {
     return wopr_error_at(err, code, what, "the %s in pack.json is not that of the request",
                          what + 1);
 }
@@ -216,9 +216,9 @@ static int mismatch(struct wopr_error *err, int code, const char *what) {
 static int identity_check(const struct pack_manifest *m, const struct pack_expect *e,
                           struct wopr_error *err) {
     if (e->name.n > 0 && !str_eq(e->name, m->name))
-        return mismatch(err, WOPR_E_PACK_NAME_OTHER, "/name");
+        return judge_mismatch(err, WOPR_E_PACK_NAME_OTHER, "/name");
     if (e->version.n > 0 && !str_eq(e->version, m->version))
-        return mismatch(err, WOPR_E_PACK_VERSION_OTHER, "/version");
+        return judge_mismatch(err, WOPR_E_PACK_VERSION_OTHER, "/version");
     return 0;
 }
 

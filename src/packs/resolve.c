@@ -10,8 +10,9 @@ static bool is_higher(const struct semver *v, struct str text, const struct semv
     return c > 0 || (c == 0 && str_cmp(text, found->version) > 0);
 }
 
-static const struct pack_release *highest(const struct pack_releases *all,
-                                          const struct semver_range *range, bool deprecated) {
+static const struct pack_release *resolve_highest(const struct pack_releases *all,
+                                                  const struct semver_range *range,
+                                                  bool deprecated) {
     const struct pack_release *found = NULL;
     struct semver v, best;
     for (size_t i = 0; i < all->n; i++) {
@@ -27,8 +28,8 @@ static const struct pack_release *highest(const struct pack_releases *all,
 
 const struct pack_release *pack_latest(const struct pack_releases *all) {
     const struct semver_range any = {.n = 0, .sets = 1};
-    const struct pack_release *r = highest(all, &any, false);
-    return r ? r : highest(all, &any, true);
+    const struct pack_release *r = resolve_highest(all, &any, false);
+    return r ? r : resolve_highest(all, &any, true);
 }
 
 int pack_resolve(const struct pack_releases *all, struct str wanted,
@@ -40,7 +41,7 @@ int pack_resolve(const struct pack_releases *all, struct str wanted,
         for (size_t i = 0; i < all->n; i++)
             if (str_eq(all->v[i].version, wanted)) r = &all->v[i];
     } else if (semver_range_parse(wanted, &range)) {
-        r = highest(all, &range, true);
+        r = resolve_highest(all, &range, true);
     } else {
         return wopr_error_set(err, WOPR_E_VALIDATION,
                               "this is neither a version nor a range of versions like ^1.2.0");

@@ -156,7 +156,7 @@ static bool comparator_add(struct semver_range *r, enum semver_op op, struct sem
 }
 
 /* The first version after all that begin with the first `nr` numbers of v, as an end: "-0". */
-static struct semver after(const struct semver *v, int nr) {
+static struct semver semver_after(const struct semver *v, int nr) {
     struct semver e = {.pre = STR("0")};
     for (int i = 0; i < nr; i++) e.part[i] = v->part[i];
     e.part[nr - 1]++;
@@ -169,7 +169,8 @@ static bool none_add(struct semver_range *r) {
 }
 
 static bool between_add(struct semver_range *r, const struct partial *p, int fixed) {
-    return comparator_add(r, SEMVER_GE, p->v) && comparator_add(r, SEMVER_LT, after(&p->v, fixed));
+    return comparator_add(r, SEMVER_GE, p->v) &&
+           comparator_add(r, SEMVER_LT, semver_after(&p->v, fixed));
 }
 
 static bool caret_add(struct semver_range *r, const struct partial *p) {
@@ -190,7 +191,7 @@ static bool plain_add(struct semver_range *r, const struct partial *p) {
 static bool ordered_add(struct semver_range *r, enum semver_op op, const struct partial *p) {
     if (p->nr == 3) return comparator_add(r, op, p->v);
     if (p->nr == 0) return op == SEMVER_LE || op == SEMVER_GE || none_add(r);
-    struct semver low = p->v, high = after(&p->v, p->nr);
+    struct semver low = p->v, high = semver_after(&p->v, p->nr);
     switch (op) {
     case SEMVER_GE:
         return comparator_add(r, SEMVER_GE, low);
@@ -211,7 +212,7 @@ static bool hyphen_add(struct semver_range *r, struct str from, struct str to) {
     if (a.nr > 0 && !comparator_add(r, SEMVER_GE, a.v)) return false;
     if (b.nr == 0) return true;
     return b.nr == 3 ? comparator_add(r, SEMVER_LE, b.v)
-                     : comparator_add(r, SEMVER_LT, after(&b.v, b.nr));
+                     : comparator_add(r, SEMVER_LT, semver_after(&b.v, b.nr));
 }
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }

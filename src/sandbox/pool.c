@@ -18,7 +18,7 @@
 
 const char SANDBOX_ENGINE[] = "wabt-interp", SANDBOX_ENGINE_VERSION[] = WOPR_WABT_VERSION;
 
-static unsigned cores(void) {
+static unsigned pool_cores(void) {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : (unsigned)n;
 }
@@ -33,7 +33,7 @@ int sandbox_new(const struct sandbox_config *cfg, struct sandbox **out, struct w
     *out = NULL;
     if (!s) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the sandbox");
     s->cfg = *cfg;
-    if (s->cfg.workers == 0) s->cfg.workers = cores();
+    if (s->cfg.workers == 0) s->cfg.workers = pool_cores();
     if (s->cfg.workers > WORKERS_MAX) s->cfg.workers = WORKERS_MAX;
     if (s->cfg.memory_max == 0) s->cfg.memory_max = MEMORY_DEFAULT;
     if (s->cfg.time_ms_max == 0) s->cfg.time_ms_max = TIME_DEFAULT_MS;

@@ -97,7 +97,7 @@ static bool report_says(const struct buf *report, const char *code) {
     return raw.n >= 2 && str_eqc(str_n(raw.p + 1, raw.n - 2), code);
 }
 
-static int exchange(struct slot *w, const struct job *j, bool load, struct buf *report) {
+static int slot_exchange(struct slot *w, const struct job *j, bool load, struct buf *report) {
     int time_ms = load ? LOAD_MS : j->time_ms;
     uint64_t deadline_ms = clock_mono_ms() + (uint64_t)time_ms + GRACE_MS;
     struct str bytes =
@@ -113,13 +113,13 @@ static int exchange(struct slot *w, const struct job *j, bool load, struct buf *
 }
 
 /* Load when asked to, or when the worker does not have it; then invoke. */
-static int converse(struct slot *w, const struct job *j, struct buf *report) {
-    if (j->node_n == 0) return exchange(w, j, true, report);
-    int rc = exchange(w, j, false, report);
+static int slot_converse(struct slot *w, const struct job *j, struct buf *report) {
+    if (j->node_n == 0) return slot_exchange(w, j, true, report);
+    int rc = slot_exchange(w, j, false, report);
     if (rc != 0 || !report_says(report, "module_unknown")) return rc;
-    rc = exchange(w, j, true, report);
+    rc = slot_exchange(w, j, true, report);
     if (rc != 0 || json_get(buf_str(report), "types").n == 0) return rc;
-    return exchange(w, j, false, report);
+    return slot_exchange(w, j, false, report);
 }
 
 /* The worker did not stop in time (WASM-13), whatever it was doing. */
@@ -158,11 +158,11 @@ static bool job_leave(struct slot *w, struct job *j) { /* was it cancelled? */
     return cancelled;
 }
 
-static int attempt(struct slot *w, struct job *j, struct buf *report, const char **message) {
+static int slot_attempt(struct slot *w, struct job *j, struct buf *report, const char **message) {
     int rc = w->child.pid == 0 ? worker_start(w, j, message) : 0;
     if (rc != 0) return rc;
     if (!job_take(w, j)) return GIVEN_UP;
-    rc = converse(w, j, report);
+    rc = slot_converse(w, j, report);
     bool cancelled = job_leave(w, j);
     w->served++;
     if (rc != 0 || w->served >= SERVED_MAX) slot_end(w);
@@ -174,9 +174,9 @@ int slot_execute(struct slot *w, struct job *j, struct buf *report, const char *
     *message = "";
     if (w->child.pid != 0 && strcmp(w->tenant, j->tenant) != 0) slot_end(w);
     bool fresh = w->child.pid == 0;
-    int rc = attempt(w, j, report, message);
+    int rc = slot_attempt(w, j, report, message);
     if (rc == WOPR_E_CLOSED && !fresh) /* it had ended before: a spent worker does */
-        rc = attempt(w, j, report, message);
+        rc = slot_attempt(w, j, report, message);
     if (rc == GIVEN_UP) {
         *message = "the request was given up";
         return WOPR_E_CLOSED;

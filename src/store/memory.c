@@ -134,7 +134,7 @@ static bool has_tag(const struct memory_entry *e, struct str tag) {
 }
 
 /* ASCII alone; other bytes stay as they are. */
-static struct str lowered(struct str s, struct arena *a) {
+static struct str memory_lowered(struct str s, struct arena *a) {
     char *p = arena_alloc(a, s.n + 1);
     for (size_t i = 0; p && i < s.n; i++)
         p[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] - 'A' + 'a') : s.p[i];
@@ -146,7 +146,7 @@ static bool text_holds(struct str text, struct str part, struct arena *a) {
     struct needle n;
     struct finder f;
     if (part.n == 0 || part.n > text.n) return part.n == 0;
-    struct str in = lowered(text, a), what = lowered(part, a);
+    struct str in = memory_lowered(text, a), what = memory_lowered(part, a);
     if (!in.p || !what.p || needle_make(&n, what, a) != 0) return false;
     finder_begin(&f, &n, in);
     return finder_next(&f, 0) < in.n;

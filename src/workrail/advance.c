@@ -31,7 +31,7 @@ struct advance {
     struct wr_next next;
 };
 
-static int memory(struct advance *v) { return wr_no_memory(v->f); }
+static int advance_memory(struct advance *v) { return wr_no_memory(v->f); }
 
 /* --- what is asked of the output (WR-128, 2) --- */
 
@@ -44,7 +44,7 @@ static int reason_of_contract(struct advance *v, int detail, struct str ref) {
                           "retryAckToken.")
                     : STR("Mend what the issues name and send it again with retryAckToken.");
     v->output_missing = true;
-    return wr_reason_add(&v->reasons, r, v->a) == 0 ? 0 : memory(v);
+    return wr_reason_add(&v->reasons, r, v->a) == 0 ? 0 : advance_memory(v);
 }
 
 static int contract_judge(struct advance *v) {
@@ -67,7 +67,7 @@ static int criteria_judge(struct advance *v) {
         struct wr_reason r = {.detail = WR_D_EVALUATION_ERROR, .text = v->step->id};
         r.message = STR("A rule of the step cannot be evaluated on these notes.");
         r.fix = STR("Rehydrate the step before this block and send shorter notes.");
-        return wr_reason_add(&v->reasons, r, v->a) == 0 ? 0 : memory(v);
+        return wr_reason_add(&v->reasons, r, v->a) == 0 ? 0 : advance_memory(v);
     }
     if (v->issues.nr == 0) return 0;
     return reason_of_contract(v, WR_D_INVALID_REQUIRED_OUTPUT, CRITERIA_REF);
@@ -78,7 +78,7 @@ static int notes_judge(struct advance *v) {
     if (v->step->notes_optional || v->in->output.notes.n > 0) return 0;
     r.message = STR("The notes of the step are missing.");
     r.fix = STR("Send output.notesMarkdown: what was done in this step, with retryAckToken.");
-    return wr_reason_add(&v->reasons, r, v->a) == 0 ? 0 : memory(v);
+    return wr_reason_add(&v->reasons, r, v->a) == 0 ? 0 : advance_memory(v);
 }
 
 static int output_judge(struct advance *v) {
@@ -131,14 +131,15 @@ static int capabilities_judge(struct advance *v) {
                     ? STR("Provide the capability, then rehydrate the probe step and report it.")
                     : STR("Provide the capability, then rehydrate the probe step and report it; "
                           "riskPolicy does not lift this.");
-        if (wr_reason_add(&v->reasons, r, v->a) != 0) return memory(v);
+        if (wr_reason_add(&v->reasons, r, v->a) != 0) return advance_memory(v);
     }
     return 0;
 }
 
 static int users_judge(struct advance *v) {
     for (size_t i = 0; i < v->artifacts.users.nr; i++)
-        if (wr_reason_add(&v->reasons, v->artifacts.users.v[i], v->a) != 0) return memory(v);
+        if (wr_reason_add(&v->reasons, v->artifacts.users.v[i], v->a) != 0)
+            return advance_memory(v);
     return 0;
 }
 
@@ -146,7 +147,7 @@ static int users_judge(struct advance *v) {
 
 static int advance_put(struct advance *v, struct str to, const struct wr_event **out) {
     struct wr_event *e = wr_draft_event(&v->d, WR_ADVANCE_RECORDED, v->in->ack.node_id);
-    if (e == NULL) return memory(v);
+    if (e == NULL) return advance_memory(v);
     e->u.advance.attempt_id = v->in->ack.attempt_id;
     e->u.advance.to_node_id = to;
     *out = e;
@@ -157,7 +158,7 @@ static int validation_put(struct advance *v, bool valid) {
     struct wr_id id = wr_id_joined("validation", v->in->ack.attempt_id, -1);
     struct wr_texts fixes = {ARENA_ARRAY(v->a, struct str, v->reasons.nr), 0};
     struct wr_event *e = wr_draft_event(&v->d, WR_VALIDATION_PERFORMED, v->in->ack.node_id);
-    if (e == NULL || fixes.v == NULL) return memory(v);
+    if (e == NULL || fixes.v == NULL) return advance_memory(v);
     for (size_t i = 0; !valid && i < v->reasons.nr; i++) fixes.v[fixes.nr++] = v->reasons.v[i].fix;
     e->u.validation.validation_id = wr_draft_id(&v->d, &id);
     e->u.validation.attempt_id = v->in->ack.attempt_id;
@@ -165,7 +166,7 @@ static int validation_put(struct advance *v, bool valid) {
     e->u.validation.valid = valid;
     if (wr_issues_fit(&v->issues, WR_ISSUE_MAX, v->a, &e->u.validation.issues) != 0 ||
         wr_issues_fit(&fixes, WR_SUGGESTION_MAX, v->a, &e->u.validation.suggestions) != 0)
-        return memory(v);
+        return advance_memory(v);
     return wr_draft_seal(&v->d, e, STR_NONE);
 }
 
@@ -175,7 +176,7 @@ static int preferences_put(struct advance *v) {
     size_t nr = 0;
     if (v->in->autonomy < 0 && v->in->risk < 0) return 0;
     struct wr_event *e = wr_draft_event(&v->d, WR_PREFERENCES_CHANGED, v->in->ack.node_id);
-    if (e == NULL || delta == NULL) return memory(v);
+    if (e == NULL || delta == NULL) return advance_memory(v);
     if (v->in->autonomy >= 0) delta[nr++] = (struct wr_delta){0, v->in->autonomy};
     if (v->in->risk >= 0) delta[nr++] = (struct wr_delta){1, v->in->risk};
     e->u.preferences.change_id = wr_draft_id(&v->d, &id);
@@ -188,13 +189,13 @@ static int preferences_put(struct advance *v) {
 static int gap_put(struct advance *v, const struct wr_id *id, enum wr_severity severity, int detail,
                    struct str summary) {
     struct wr_event *e = wr_draft_event(&v->d, WR_GAP_RECORDED, v->in->ack.node_id);
-    if (e == NULL) return memory(v);
+    if (e == NULL) return advance_memory(v);
     e->u.gap.gap_id = wr_draft_id(&v->d, id);
     e->u.gap.severity = (int)severity;
     e->u.gap.detail = detail;
     e->u.gap.category = (int)wr_detail_category(detail);
     e->u.gap.summary = wr_fit(summary, WR_SUMMARY_MAX, v->a);
-    if (e->u.gap.summary.p == NULL) return memory(v);
+    if (e->u.gap.summary.p == NULL) return advance_memory(v);
     return wr_draft_seal_new(&v->d, e, STR_NONE);
 }
 
@@ -273,7 +274,7 @@ static int capabilities_put(struct advance *v) {
         const struct wr_seen_capability *seen = &v->artifacts.capabilities.v[i];
         struct wr_id id = wr_id_joined("capobs", v->in->ack.attempt_id, (int)i);
         struct wr_event *e = wr_draft_event(&v->d, WR_CAPABILITY_OBSERVED, v->in->ack.node_id);
-        if (e == NULL) return memory(v);
+        if (e == NULL) return advance_memory(v);
         e->u.capability.cap_obs_id = wr_draft_id(&v->d, &id);
         e->u.capability.capability = seen->capability;
         e->u.capability.status = seen->status;
@@ -289,7 +290,7 @@ static int divergences_put(struct advance *v) {
         const struct wr_seen_divergence *seen = &v->artifacts.divergences.v[i];
         struct wr_id id = wr_id_joined("div", v->in->ack.attempt_id, (int)i);
         struct wr_event *e = wr_draft_event(&v->d, WR_DIVERGENCE_RECORDED, v->in->ack.node_id);
-        if (e == NULL) return memory(v);
+        if (e == NULL) return advance_memory(v);
         e->u.divergence.divergence_id = wr_draft_id(&v->d, &id);
         e->u.divergence.reason = seen->reason;
         e->u.divergence.summary = seen->summary;
@@ -303,7 +304,7 @@ static int context_put(struct advance *v) {
     struct wr_id id = wr_context_id(v->in->ack.attempt_id);
     if (!v->context_changed) return 0;
     struct wr_event *e = wr_draft_event(&v->d, WR_CONTEXT_SET, STR_NONE);
-    if (e == NULL) return memory(v);
+    if (e == NULL) return advance_memory(v);
     e->u.context.context_id = wr_draft_id(&v->d, &id);
     e->u.context.context = v->context;
     e->u.context.source = 1;
@@ -314,17 +315,17 @@ static int trace_put(struct advance *v) {
     struct wr_id id = wr_id_joined("trace", v->in->ack.attempt_id, -1);
     size_t nr = 0;
     struct wr_trace_entry *all = ARENA_ARRAY(v->a, struct wr_trace_entry, v->next.trace.nr + 1);
-    if (all == NULL) return memory(v);
+    if (all == NULL) return advance_memory(v);
     if (v->s->nodes[v->node].acked_edges > 0)
         all[nr++] = (struct wr_trace_entry){.kind = WR_T_NON_TIP,
                                             .summary = STR("advance from a node that has one")};
     for (size_t i = 0; i < v->next.trace.nr; i++) all[nr++] = v->next.trace.v[i];
     if (nr == 0) return 0; /* complete: there is no next step to tell of */
     struct wr_event *e = wr_draft_event(&v->d, WR_DECISION_TRACE_APPENDED, v->in->ack.node_id);
-    if (e == NULL) return memory(v);
+    if (e == NULL) return advance_memory(v);
     e->u.trace.trace_id = wr_draft_id(&v->d, &id);
     if (wr_trace_fit(all, nr, v->a, &e->u.trace.entries.v, &e->u.trace.entries.nr) != 0)
-        return memory(v);
+        return advance_memory(v);
     return wr_draft_seal(&v->d, e, STR_NONE);
 }
 

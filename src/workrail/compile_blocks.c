@@ -145,14 +145,14 @@ void build_refs(struct build *b) {
 
 /* --- text --- */
 
-static void heading(struct buf *out, const char *name) {
+static void compile_blocks_heading(struct buf *out, const char *name) {
     if (out->len > 0) buf_addz(out, "\n\n");
     buf_addf(out, "## %s", name);
 }
 
 static void list_text(struct buf *out, const char *name, const struct parts *p, bool numbers) {
     if (p->nr == 0) return;
-    heading(out, name);
+    compile_blocks_heading(out, name);
     for (size_t i = 0; i < p->nr; i++) {
         if (numbers) buf_addf(out, "\n%zu. ", i + 1);
         else buf_addz(out, "\n- ");
@@ -164,13 +164,13 @@ static struct str blocks_text(struct build *b, const struct blocks *k) {
     struct buf out;
     buf_init(&out, PROMPT_MAX);
     if (k->goal.nr > 0) {
-        heading(&out, "Goal");
+        compile_blocks_heading(&out, "Goal");
         buf_addc(&out, '\n');
         buf_adds(&out, k->goal.v[0].text);
     }
     list_text(&out, "Constraints", &k->constraints, false);
     list_text(&out, "Procedure", &k->procedure, true);
-    if (k->output.nr > 0) heading(&out, "Output Required");
+    if (k->output.nr > 0) compile_blocks_heading(&out, "Output Required");
     for (size_t i = 0; i < k->output.nr; i++)
         buf_addf(&out, "\n- **" STR_FMT "**: " STR_FMT, STR_ARG(k->output.v[i].name),
                  STR_ARG(k->output.v[i].definition));

@@ -80,7 +80,7 @@ struct scalar {                   /* a text, trimmed and lowered, and its number
     bool is_scalar, is_number;
 };
 
-static struct str lowered(struct str s, struct arena *a) {
+static struct str condition_lowered(struct str s, struct arena *a) {
     char *p = arena_alloc(a, s.n);
     if (p == NULL) return STR_NONE;
     for (size_t i = 0; i < s.n; i++)
@@ -88,7 +88,7 @@ static struct str lowered(struct str s, struct arena *a) {
     return str_n(p, s.n);
 }
 
-static bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+static bool condition_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 static struct scalar scalar_of(struct str raw, struct arena *a) {
     struct scalar v = {.is_scalar = true};
@@ -96,9 +96,9 @@ static struct scalar scalar_of(struct str raw, struct arena *a) {
     if (type == JSON_ARRAY || type == JSON_OBJECT || raw.n > SCALAR_BYTES_MAX)
         return (struct scalar){.is_scalar = false};
     struct str s = type == JSON_STRING ? json_string(raw, a) : raw;
-    while (s.n > 0 && blank(s.p[0])) s.p++, s.n--;
-    while (s.n > 0 && blank(s.p[s.n - 1])) s.n--;
-    v.text = lowered(s, a);
+    while (s.n > 0 && condition_blank(s.p[0])) s.p++, s.n--;
+    while (s.n > 0 && condition_blank(s.p[s.n - 1])) s.n--;
+    v.text = condition_lowered(s, a);
     if (type == JSON_NUMBER ||
         (type == JSON_STRING && json_check(v.text, &JSON_LIMITS_DEFAULT, NULL) == 0 &&
          json_type_of(v.text) == JSON_NUMBER))
@@ -114,7 +114,7 @@ static bool equal_loosely(struct str x, struct str y, struct arena *a) {
     return str_eq(p.text, q.text);
 }
 
-static bool ordered(enum op op, struct str x, struct str y, struct arena *a) {
+static bool condition_ordered(enum op op, struct str x, struct str y, struct arena *a) {
     struct scalar p = scalar_of(x, a), q = scalar_of(y, a);
     if (!p.is_number || !q.is_number) return false;
     switch (op) {
@@ -139,7 +139,7 @@ static bool rule_holds(const struct json_members *m, const struct json_members *
     if (found == NULL) return op == OP_NOT_EQUALS;
     if (op == OP_EQUALS) return equal_loosely(found->raw, rule->raw, a);
     if (op == OP_NOT_EQUALS) return !equal_loosely(found->raw, rule->raw, a);
-    if (op != OP_IN) return ordered((enum op)op, found->raw, rule->raw, a);
+    if (op != OP_IN) return condition_ordered((enum op)op, found->raw, rule->raw, a);
     if (json_elements(rule->raw, a, &e, NULL) != 0) return false;
     for (size_t i = 0; i < e.n; i++)
         if (equal_loosely(found->raw, e.v[i], a)) return true;

@@ -41,7 +41,7 @@ int wr_context_check(struct str raw, struct arena *a, struct str *out, struct wr
     return rc;
 }
 
-static bool forbidden(struct str key) {
+static bool context_forbidden(struct str key) {
     return str_eqc(key, "__proto__") || str_eqc(key, "constructor") || str_eqc(key, "prototype");
 }
 
@@ -71,7 +71,7 @@ int wr_context_merge(struct str stored, struct str delta, struct arena *a, struc
         json_members(delta, a, &fresh, NULL) != 0)
         return wr_no_memory(f);
     for (size_t i = 0; i < fresh.n; i++)
-        if (forbidden(fresh.v[i].key))
+        if (context_forbidden(fresh.v[i].key))
             return context_wrong(f, "context_invalid_shape",
                                  "the keys __proto__, constructor and prototype are not kept");
     json_members_sort(&fresh);

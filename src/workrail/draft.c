@@ -163,8 +163,8 @@ int wr_draft_outputs(struct wr_draft *d, const struct wr_output *output, struct 
 
 /* --- observations (WR-42): what breaks its limit, or was seen before, is not one --- */
 
-static int observe(struct wr_draft *d, enum wr_observed key, struct str value, size_t max,
-                   int confidence) {
+static int draft_observe(struct wr_draft *d, enum wr_observed key, struct str value, size_t max,
+                         int confidence) {
     if (value.n == 0 || value.n > max) return 0;
     struct wr_event *e = wr_draft_event(d, WR_OBSERVATION_RECORDED, STR_NONE);
     if (e == NULL) return wr_no_memory(d->f);
@@ -185,11 +185,11 @@ int wr_draft_observations(struct wr_draft *d, const struct wr_anchors *n) {
     struct wr_digest sum = wr_digest_of(n->root);
     struct str hash = wr_digest_good(n->root_hash) ? n->root_hash : STR_NONE;
     if (hash.p == NULL && n->root.n > 0) hash = arena_str(d->o->a, wr_digest_str(&sum));
-    int rc = observe(d, WR_GIT_BRANCH, n->branch, WR_OBSERVED_WORD_MAX, n->confidence);
+    int rc = draft_observe(d, WR_GIT_BRANCH, n->branch, WR_OBSERVED_WORD_MAX, n->confidence);
     if (rc == 0 && is_sha1(n->head_sha))
-        rc = observe(d, WR_GIT_HEAD_SHA, n->head_sha, n->head_sha.n, n->confidence);
-    if (rc == 0) rc = observe(d, WR_REPO_ROOT_HASH, hash, WR_DIGEST_LEN, n->confidence);
-    if (rc == 0) rc = observe(d, WR_REPO_ROOT, n->root, WR_OBSERVED_PATH_MAX, n->confidence);
+        rc = draft_observe(d, WR_GIT_HEAD_SHA, n->head_sha, n->head_sha.n, n->confidence);
+    if (rc == 0) rc = draft_observe(d, WR_REPO_ROOT_HASH, hash, WR_DIGEST_LEN, n->confidence);
+    if (rc == 0) rc = draft_observe(d, WR_REPO_ROOT, n->root, WR_OBSERVED_PATH_MAX, n->confidence);
     return rc;
 }
 

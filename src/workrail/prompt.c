@@ -62,7 +62,7 @@ static int by_name(const void *x, const void *y) {
     return str_cmp(((const struct wr_function *)x)->name, ((const struct wr_function *)y)->name);
 }
 
-static bool wanted(const struct wr_step *s, struct str name) {
+static bool prompt_wanted(const struct wr_step *s, struct str name) {
     if (s->function_refs.nr == 0) return true;
     for (size_t i = 0; i < s->function_refs.nr; i++)
         if (str_eq(s->function_refs.v[i], name)) return true;
@@ -74,7 +74,7 @@ static void level_add(const struct wr_step *s, const struct wr_functions *level,
                       struct wr_functions *out) {
     size_t from = out->nr;
     for (size_t i = 0; i < level->nr; i++) {
-        bool hidden = !wanted(s, level->v[i].name);
+        bool hidden = !prompt_wanted(s, level->v[i].name);
         for (size_t k = 0; !hidden && k < from; k++)
             hidden = str_eq(out->v[k].name, level->v[i].name);
         if (!hidden) out->v[out->nr++] = level->v[i];

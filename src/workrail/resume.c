@@ -64,7 +64,7 @@ static bool has_all(struct str many, struct str few) {
 /* --- summaries --- */
 
 /* Text of notes without a marker at its end, which is no word of theirs (WR-12, WR-181). */
-static struct str unmarked(struct str notes) {
+static struct str resume_unmarked(struct str notes) {
     return str_ends(notes, WR_MARKER) ? str_n(notes.p, notes.n - WR_MARKER.n) : notes;
 }
 
@@ -78,7 +78,7 @@ static int corpus_make(const struct wr_session *s, size_t tip, struct arena *a,
     for (size_t at = tip; at != WR_NO_NODE && nr < PATH_NODES_MAX; at = s->nodes[at].parent, nr++) {
         const struct wr_event *recap = s->nodes[at].recap;
         if (recap == NULL) continue;
-        struct str notes = unmarked(recap->u.output.notes);
+        struct str notes = resume_unmarked(recap->u.output.notes);
         if (all.len > 0) buf_addz(&all, "\n\n");
         buf_adds(&all, notes);
         if (head.len > WR_SNIPPET_MAX) continue;
@@ -96,7 +96,7 @@ static int corpus_make(const struct wr_session *s, size_t tip, struct arena *a,
     return rc;
 }
 
-static struct str observed(const struct wr_session *s, enum wr_observed key) {
+static struct str resume_observed(const struct wr_session *s, enum wr_observed key) {
     return s->observed[key] != NULL ? s->observed[key]->u.observation.value : STR_NONE;
 }
 
@@ -116,8 +116,8 @@ int wr_summary_make(const struct wr_operator *o, const struct wr_session *s, siz
     if (rc != 0) return rc;
     made.tip_node_id = s->nodes[tip.node].id;
     made.activity = tip.score;
-    made.head_sha = observed(s, WR_GIT_HEAD_SHA);
-    made.branch = observed(s, WR_GIT_BRANCH);
+    made.head_sha = resume_observed(s, WR_GIT_HEAD_SHA);
+    made.branch = resume_observed(s, WR_GIT_BRANCH);
     made.status = (int)status;
     made.workflow_tokens =
         wr_tokens(arena_printf(o->a, STR_FMT " " STR_FMT, STR_ARG(w->id), STR_ARG(w->name)), o->a);
@@ -157,7 +157,7 @@ static int tier_of(unsigned why) {
 }
 
 /* Whether the new one is before an old candidate (WR-176). */
-static bool before(int tier, const struct wr_summary *s, const struct wr_candidate *c) {
+static bool resume_before(int tier, const struct wr_summary *s, const struct wr_candidate *c) {
     if (tier != c->tier) return tier < c->tier;
     if (s->activity != c->summary.activity) return s->activity > c->summary.activity;
     int order = str_cmp(s->session_id, c->summary.session_id);
@@ -187,7 +187,7 @@ int wr_ranking_offer(struct wr_ranking *r, const struct wr_summary *s) {
     int tier = tier_of(why);
     size_t at = 0;
     r->total++;
-    while (at < r->nr && !before(tier, s, &r->best[at])) at++;
+    while (at < r->nr && !resume_before(tier, s, &r->best[at])) at++;
     if (at == WR_CANDIDATES_MAX) return 0;
     return candidate_keep(r, at, s, tier, why != 0 ? why : (unsigned)WR_WHY_RECENCY);
 }

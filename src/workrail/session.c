@@ -38,17 +38,17 @@ void wr_session_free(struct wr_session *s) {
     mem_free(s);
 }
 
-static int broken(struct wr_fault *f, const struct wr_event *e, const char *what) {
+static int session_broken(struct wr_fault *f, const struct wr_event *e, const char *what) {
     return wr_fail(f, WR_PROJECTION_INVARIANT_VIOLATION, "", "event %lld: %s", (long long)e->index,
                    what);
 }
 
-static int corrupt(struct wr_fault *f, const struct wr_event *e, const char *what) {
+static int session_corrupt(struct wr_fault *f, const struct wr_event *e, const char *what) {
     return wr_fail(f, WR_PROJECTION_CORRUPTION_DETECTED, "", "event %lld: %s", (long long)e->index,
                    what);
 }
 
-static int put(struct map *m, struct str key, const void *value, struct wr_fault *f) {
+static int session_row_put(struct map *m, struct str key, const void *value, struct wr_fault *f) {
     union {
         const void *in;
         void *out;
@@ -95,25 +95,25 @@ static struct wr_node *node_of(struct wr_session *s, size_t run, struct str id) 
 
 static int fold_run(struct wr_session *s, const struct wr_event *e, struct wr_fault *f) {
     if (wr_session_run(s, e->run_id) != WR_NO_NODE)
-        return corrupt(f, e, "the run is there already");
+        return session_corrupt(f, e, "the run is there already");
     if (VEC_ROOM_IN(s->a, s->runs, s->runs_nr, s->runs_cap, FIRST_CAP) != 0) return wr_no_memory(f);
     s->runs[s->runs_nr] = (struct wr_run){.id = e->run_id, .started = e, .root = WR_NO_NODE};
-    return put(s->run_at, e->run_id, of_position(s->runs_nr++), f);
+    return session_row_put(s->run_at, e->run_id, of_position(s->runs_nr++), f);
 }
 
 static int node_check(struct wr_session *s, size_t run, const struct wr_event *e,
                       struct wr_fault *f) {
     const struct wr_run *r = &s->runs[run];
     if (wr_session_node(s, e->node_id) != WR_NO_NODE)
-        return corrupt(f, e, "the node is there already");
+        return session_corrupt(f, e, "the node is there already");
     if (!str_eq(e->u.node.workflow_hash, r->started->u.run.workflow_hash))
-        return corrupt(f, e, "the node is of another workflow than its run");
+        return session_corrupt(f, e, "the node is of another workflow than its run");
     if (e->u.node.parent_node_id.p == NULL) {
-        if (r->root != WR_NO_NODE) return corrupt(f, e, "the run has a root already");
+        if (r->root != WR_NO_NODE) return session_corrupt(f, e, "the run has a root already");
         return 0;
     }
     if (node_of(s, run, e->u.node.parent_node_id) == NULL)
-        return broken(f, e, "the parent is no node of the run before it");
+        return session_broken(f, e, "the parent is no node of the run before it");
     return 0;
 }
 
@@ -144,21 +144,22 @@ static int fold_node(struct wr_session *s, size_t run, const struct wr_event *e,
     }
     r->nodes[r->nodes_nr++] = at;
     s->nodes_nr++;
-    return put(s->node_at, e->node_id, of_position(at), f);
+    return session_row_put(s->node_at, e->node_id, of_position(at), f);
 }
 
 static int fold_edge(struct wr_session *s, size_t run, const struct wr_event *e,
                      struct wr_fault *f) {
     struct wr_node *from = node_of(s, run, e->u.edge.from_node_id),
                    *to = node_of(s, run, e->u.edge.to_node_id);
-    if (from == NULL || to == NULL) return broken(f, e, "an end of the edge is no node of the run");
+    if (from == NULL || to == NULL)
+        return session_broken(f, e, "an end of the edge is no node of the run");
     if (to->parent == WR_NO_NODE || &s->nodes[to->parent] != from)
-        return corrupt(f, e, "the edge is not from the parent");
+        return session_corrupt(f, e, "the edge is not from the parent");
     bool checkpoint = to->created->u.node.kind == WR_NODE_CHECKPOINT;
     if (checkpoint != (e->u.edge.kind == WR_EDGE_CHECKPOINT))
-        return corrupt(f, e, "the kind of the edge is not that of the node");
+        return session_corrupt(f, e, "the kind of the edge is not that of the node");
     if (map_get(s->ids, e->u.edge.cause_event_id) == NULL)
-        return broken(f, e, "the cause is no event of the session before it");
+        return session_broken(f, e, "the cause is no event of the session before it");
     from->edges++;
     from->acked_edges += !checkpoint;
     int64_t activity = e->index;
@@ -180,12 +181,12 @@ static int fold_context(struct wr_session *s, size_t run, const struct wr_event 
         return 0;
     }
     if (!str_eq(advance->run_id, e->run_id))
-        return corrupt(f, e, "the context is of an advance of another run");
-    return put(s->contexts, advance->u.advance.to_node_id, e, f);
+        return session_corrupt(f, e, "the context is of an advance of another run");
+    return session_row_put(s->contexts, advance->u.advance.to_node_id, e, f);
 }
 
 static int fold_advance(struct wr_session *s, const struct wr_event *e, struct wr_fault *f) {
-    return put(s->attempts, e->u.advance.attempt_id, e, f);
+    return session_row_put(s->attempts, e->u.advance.attempt_id, e, f);
 }
 
 /* WR-166: a node has one current recap, so a further one takes the place of exactly that one. */
@@ -195,17 +196,17 @@ static int fold_output(struct wr_session *s, size_t node, const struct wr_event 
     struct str before = e->u.output.supersedes;
     const struct wr_event *old = before.p != NULL ? map_get(s->outputs, before) : NULL;
     if (map_get(s->outputs, e->u.output.output_id) != NULL)
-        return corrupt(f, e, "the output is there already");
+        return session_corrupt(f, e, "the output is there already");
     if (before.p != NULL && old == NULL)
-        return corrupt(f, e, "the output that it supersedes is not before it");
+        return session_corrupt(f, e, "the output that it supersedes is not before it");
     if (old != NULL &&
         (!str_eq(old->node_id, e->node_id) || old->u.output.channel != e->u.output.channel))
-        return corrupt(f, e, "it supersedes an output of another node or channel");
+        return session_corrupt(f, e, "it supersedes an output of another node or channel");
     if (e->u.output.channel == WR_RECAP) {
-        if (n->recap != old) return corrupt(f, e, "the node would have two current recaps");
+        if (n->recap != old) return session_corrupt(f, e, "the node would have two current recaps");
         n->recap = e;
     }
-    return put(s->outputs, e->u.output.output_id, e, f);
+    return session_row_put(s->outputs, e->u.output.output_id, e, f);
 }
 
 static int fold_gap(struct wr_session *s, size_t run, const struct wr_event *e,
@@ -218,7 +219,7 @@ static int fold_scoped(struct wr_session *s, size_t run, const struct wr_event *
     size_t at = wr_session_node(s, e->node_id);
     int rc = 0;
     if (at == WR_NO_NODE || s->nodes[at].run != run)
-        return broken(f, e, "its node is no node of the run before it");
+        return session_broken(f, e, "its node is no node of the run before it");
     if (e->kind == WR_ADVANCE_RECORDED) rc = fold_advance(s, e, f);
     else if (e->kind == WR_NODE_OUTPUT_APPENDED) rc = fold_output(s, at, e, f);
     else if (e->kind == WR_GAP_RECORDED) rc = fold_gap(s, run, e, f);
@@ -231,18 +232,21 @@ static int fold_scoped(struct wr_session *s, size_t run, const struct wr_event *
 
 static int order_check(const struct wr_session *s, const struct wr_event *e, struct wr_fault *f) {
     bool first = s->next_index == 0;
-    if (e->index != s->next_index) return broken(f, e, "the index is not the next one");
+    if (e->index != s->next_index) return session_broken(f, e, "the index is not the next one");
     if (first != (e->kind == WR_SESSION_CREATED))
-        return broken(f, e, "a session begins with session_created, and has one");
-    if (!first && !str_eq(e->session_id, s->id)) return corrupt(f, e, "it is of another session");
-    if (map_get(s->keys, e->dedupe_key) != NULL) return corrupt(f, e, "its key is there already");
-    if (map_get(s->ids, e->event_id) != NULL) return corrupt(f, e, "its id is there already");
+        return session_broken(f, e, "a session begins with session_created, and has one");
+    if (!first && !str_eq(e->session_id, s->id))
+        return session_corrupt(f, e, "it is of another session");
+    if (map_get(s->keys, e->dedupe_key) != NULL)
+        return session_corrupt(f, e, "its key is there already");
+    if (map_get(s->ids, e->event_id) != NULL)
+        return session_corrupt(f, e, "its id is there already");
     return 0;
 }
 
 static int fold_in_run(struct wr_session *s, const struct wr_event *e, struct wr_fault *f) {
     size_t run = wr_session_run(s, e->run_id);
-    if (run == WR_NO_NODE) return broken(f, e, "its run is not started");
+    if (run == WR_NO_NODE) return session_broken(f, e, "its run is not started");
     switch (e->kind) {
     case WR_NODE_CREATED:
         return fold_node(s, run, e, f);
@@ -257,8 +261,8 @@ static int fold_in_run(struct wr_session *s, const struct wr_event *e, struct wr
 
 int wr_session_add(struct wr_session *s, const struct wr_event *e, struct wr_fault *f) {
     int rc = order_check(s, e, f);
-    if (rc == 0) rc = put(s->keys, e->dedupe_key, e, f);
-    if (rc == 0) rc = put(s->ids, e->event_id, e, f);
+    if (rc == 0) rc = session_row_put(s->keys, e->dedupe_key, e, f);
+    if (rc == 0) rc = session_row_put(s->ids, e->event_id, e, f);
     if (rc != 0) return rc;
     switch (e->kind) {
     case WR_SESSION_CREATED:

@@ -3,7 +3,7 @@
 
 /* --- H18 --- */
 
-static bool within(struct check *c, const char *limit, size_t maximum, size_t observed) {
+static bool check_host_within(struct check *c, const char *limit, size_t maximum, size_t observed) {
     struct ws_excess e = {limit, maximum, observed};
     if (observed <= maximum) return true;
     ws_raise_excess(c->r, &e);
@@ -26,10 +26,10 @@ static bool task_within(struct check *c, const struct ws_value *t, size_t *actio
     for (size_t j = 0; j < n; j++)
         *changes += size_of(ws_object_of(ws_get(list->elements[j], "property_changes")));
     *actions += n;
-    return within(c, "interactions of a task", l->task_interactions, n) &&
-           within(c, "interactions", l->interactions, *actions) &&
-           within(c, "property changes", l->changes, *changes) &&
-           within(c, "dependencies of a task", l->dependencies, deps_nr);
+    return check_host_within(c, "interactions of a task", l->task_interactions, n) &&
+           check_host_within(c, "interactions", l->interactions, *actions) &&
+           check_host_within(c, "property changes", l->changes, *changes) &&
+           check_host_within(c, "dependencies of a task", l->dependencies, deps_nr);
 }
 
 bool check_limits(struct check *c) {
@@ -42,10 +42,13 @@ bool check_limits(struct check *c) {
     const struct ws_value *layout = ws_get(world, "layout");
     size_t actions = 0, changes = 0;
     if (size_of(tasks) == 0 && old != NULL) tasks = old;
-    if (!within(c, "objects", l->objects, size_of(ws_array_of(ws_get(world, "objects")))) ||
-        !within(c, "objects", l->objects, size_of(ws_array_of(ws_get(sim, "objects")))) ||
-        !within(c, "tasks", l->tasks, size_of(tasks)) ||
-        !within(c, "locations", l->locations, size_of(ws_array_of(ws_get(layout, "locations")))))
+    if (!check_host_within(c, "objects", l->objects,
+                           size_of(ws_array_of(ws_get(world, "objects")))) ||
+        !check_host_within(c, "objects", l->objects,
+                           size_of(ws_array_of(ws_get(sim, "objects")))) ||
+        !check_host_within(c, "tasks", l->tasks, size_of(tasks)) ||
+        !check_host_within(c, "locations", l->locations,
+                           size_of(ws_array_of(ws_get(layout, "locations")))))
         return false;
     for (size_t i = 0; i < size_of(tasks); i++)
         if (!task_within(c, tasks->elements[i], &actions, &changes)) return false;
@@ -186,17 +189,19 @@ static bool currency_good(struct str s) {
     return s.n == 3;
 }
 
-static bool letter(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z'); }
+static bool check_host_letter(char ch) {
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z');
+}
 
 /* ^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$ */
 static bool locale_good(struct str s) {
     size_t n = 0;
-    while (n < s.n && letter(s.p[n])) n++;
+    while (n < s.n && check_host_letter(s.p[n])) n++;
     if (n < 2 || n > 3) return false;
     while (n < s.n) {
         if (s.p[n++] != '-') return false;
         size_t from = n;
-        while (n < s.n && (letter(s.p[n]) || (s.p[n] >= '0' && s.p[n] <= '9'))) n++;
+        while (n < s.n && (check_host_letter(s.p[n]) || (s.p[n] >= '0' && s.p[n] <= '9'))) n++;
         if (n - from < 2 || n - from > 8) return false;
     }
     return true;

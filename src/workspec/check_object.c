@@ -21,7 +21,8 @@ void check_location_ref(struct check *c, const struct ws_value *v, enum ws_code 
     ws_raise(c->r, code, v, instance, facts);
 }
 
-static struct str below(struct check *c, const struct check_where *w, const char *member) {
+static struct str check_object_below(struct check *c, const struct check_where *w,
+                                     const char *member) {
     return arena_printf(c->a, STR_FMT "/%s", STR_ARG(w->base), member);
 }
 
@@ -66,7 +67,7 @@ static const char *alias_of(struct str type) {
     return str_eqc(type, "tool") ? "equipment" : NULL;
 }
 
-static bool reserved(struct str type) {
+static bool check_object_reserved(struct str type) {
     return str_eqc(type, "timeline_actors") || str_eqc(type, "any") || str_eqc(type, "unknown") ||
            (type.n > 0 && type.p[0] == '_');
 }
@@ -78,9 +79,10 @@ static void check_object_id(struct check *c, const struct ws_value *v,
     struct str id = ws_raw(idv), type = ws_str(ws_get(v, "type")), space;
     struct ws_fact object = ws_ft("object_id", id), typed = ws_ft("type", type);
     if (!ws_object_id(id, &space))
-        ws_raise(c->r, WS_R19, idv, below(c, w, "id"), facts_with(&b, w, object, NO_FACT, NO_FACT));
+        ws_raise(c->r, WS_R19, idv, check_object_below(c, w, "id"),
+                 facts_with(&b, w, object, NO_FACT, NO_FACT));
     else if (space.n > 0 && !str_eq(space, type))
-        ws_raise(c->r, WS_R20, idv, below(c, w, "id"),
+        ws_raise(c->r, WS_R20, idv, check_object_below(c, w, "id"),
                  facts_with(&b, w, object, ws_ft("namespace", space), typed));
 }
 
@@ -90,7 +92,7 @@ static void check_type(struct check *c, const struct ws_value *v, const struct c
     struct str type = ws_str(typev);
     if (ws_base_builtin(type) != WS_NO_BASE || ws_is(ws_get_str(c->definitions, type), WS_OBJECT))
         return;
-    ws_raise(c->r, WS_R22, typev, below(c, w, "type"),
+    ws_raise(c->r, WS_R22, typev, check_object_below(c, w, "type"),
              facts_with(&b, w, ws_ft("object_id", ws_raw(ws_get(v, "id"))), ws_ft("type", type),
                         NO_FACT));
 }
@@ -103,12 +105,12 @@ static void check_type_name(struct check *c, const struct ws_value *v,
     struct str type = ws_str(typev);
     struct ws_fact object = ws_ft("object_id", ws_raw(ws_get(v, "id"))),
                    typed = ws_ft("type", type);
-    if (reserved(type))
-        ws_raise(c->r, WS_R17, typev, below(c, w, "type"),
+    if (check_object_reserved(type))
+        ws_raise(c->r, WS_R17, typev, check_object_below(c, w, "type"),
                  facts_with(&b, w, object, typed, NO_FACT));
     const char *alias = alias_of(type);
     if (alias != NULL)
-        ws_raise(c->r, WS_R18, typev, below(c, w, "type"),
+        ws_raise(c->r, WS_R18, typev, check_object_below(c, w, "type"),
                  facts_with(&b, w, object, typed, ws_fz("suggested_type", alias)));
 }
 

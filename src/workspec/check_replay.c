@@ -107,7 +107,7 @@ static void ends_apply(struct lives *l, double until) {
     }
 }
 
-static struct ws_fact deleter(const struct lives *l, const struct life *o) {
+static struct ws_fact check_replay_deleter(const struct lives *l, const struct life *o) {
     return ws_ft("deleted_by",
                  o->deleted_by == NOBODY ? STR_NONE : l->c->task[(size_t)o->deleted_by].id);
 }
@@ -116,7 +116,7 @@ static void life_violation(struct lives *l, enum ws_code code, const struct ws_v
                            struct str at, size_t task, struct str id, const char *reference) {
     ws_raise(l->c->r, code, v, at,
              WS_FACTS(ws_ft("task_id", l->c->task[task].id), ws_ft("object_id", id),
-                      ws_fz("reference", reference), deleter(l, life_of(l, id))));
+                      ws_fz("reference", reference), check_replay_deleter(l, life_of(l, id))));
 }
 
 static void life_create(struct lives *l, size_t task, size_t j, const struct ws_value *v,

@@ -265,7 +265,7 @@ static void action_change(struct ws_world *w, size_t j, const struct ws_value *v
 /* --- the start --- */
 
 /* Everything that the task did, the last first; nothing else happened meanwhile. */
-static void rollback(struct ws_world *w) {
+static void interpret_rollback(struct ws_world *w) {
     for (struct effect *e = w->effects[w->task]; e != NULL; e = e->before) {
         if (e->kind == EFFECT_LAYER) {
             layer_drop(e->layer);
@@ -300,7 +300,7 @@ void ws_begin(struct ws_world *w, uint32_t task, int64_t vt, struct ws_outcome *
     }
     step_end(w);
     if (step_failed(w)) {
-        rollback(w);
+        interpret_rollback(w);
         out->nr = 0;
     }
 }

@@ -22,12 +22,12 @@ struct reader {
     struct ws_builder *b;
 };
 
-static struct ws_place here(const struct reader *r) {
+static struct ws_place parse_here(const struct reader *r) {
     return (struct ws_place){r->line, (uint32_t)((size_t)(r->p - r->line_start) - r->wide + 1)};
 }
 
 static int reader_refuse(const struct reader *r, const char *what) {
-    return build_refuse(r->b->err, here(r), r->p == r->end ? "unexpected end of text" : what);
+    return build_refuse(r->b->err, parse_here(r), r->p == r->end ? "unexpected end of text" : what);
 }
 
 static void skip_space(struct reader *r) {
@@ -65,7 +65,7 @@ static int read_string(struct reader *r, struct str *out) {
         }
         *out = json_string(raw, r->b->a);
     }
-    return out->p == NULL ? build_scalar(r->b, NULL, here(r)) : 0;
+    return out->p == NULL ? build_scalar(r->b, NULL, parse_here(r)) : 0;
 }
 
 static int add_scalar(struct reader *r, struct ws_value *v, struct ws_place at) {
@@ -77,7 +77,7 @@ static int add_scalar(struct reader *r, struct ws_value *v, struct ws_place at) 
 }
 
 static int read_number(struct reader *r) {
-    struct ws_place at = here(r);
+    struct ws_place at = parse_here(r);
     const char *end = build_number_end(r->p, r->end);
     double n;
     if (end == NULL) return reader_refuse(r, "a value was expected");
@@ -96,7 +96,7 @@ static int read_word(struct reader *r) {
         bool truth;
     } WORDS[] = {{"true", WS_BOOL, true}, {"false", WS_BOOL, false}, {"null", WS_NULL, false}};
     struct str rest = str_n(r->p, (size_t)(r->end - r->p));
-    struct ws_place at = here(r);
+    struct ws_place at = parse_here(r);
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
         if (!str_starts(rest, str_c(WORDS[i].word))) continue;
         r->p += strlen(WORDS[i].word);
@@ -108,7 +108,7 @@ static int read_word(struct reader *r) {
 }
 
 static int read_value(struct reader *r) {
-    struct ws_place at = here(r);
+    struct ws_place at = parse_here(r);
     struct str s;
     if (r->p == r->end) return reader_refuse(r, "");
     if (*r->p == '{' || *r->p == '[') {
@@ -175,7 +175,9 @@ static int parse_json(struct str text, struct ws_builder *b) {
     } while (rc == 0 && b->depth > 0);
     if (rc != 0) return rc;
     skip_space(&r);
-    return r.p == r.end ? 0 : build_refuse(b->err, here(&r), "text after the end of the document");
+    return r.p == r.end
+               ? 0
+               : build_refuse(b->err, parse_here(&r), "text after the end of the document");
 }
 
 static int parse_text(struct str text, enum ws_format format, struct ws_builder *b) {

@@ -95,7 +95,7 @@ static void edge_put(struct projection *p, size_t from, size_t to, const char *r
     jw_end_object(&p->w);
 }
 
-static bool listed(const struct ws_entry *e, uint32_t task) {
+static bool project_listed(const struct ws_entry *e, uint32_t task) {
     for (size_t k = 0; k < e->all_nr; k++)
         if (e->all[k] == task) return true;
     return false;
@@ -109,7 +109,7 @@ static void edges_put(struct projection *p) {
         const struct ws_entry *e = &p->plan->v[i];
         for (size_t k = 0; k < e->all_nr; k++) edge_put(p, e->all[k], i, "all_success");
         for (size_t k = 0; k < e->any_nr; k++)
-            if (!listed(e, e->any[k])) edge_put(p, e->any[k], i, "any_success");
+            if (!project_listed(e, e->any[k])) edge_put(p, e->any[k], i, "any_success");
     }
     jw_end_array(&p->w);
 }

@@ -50,8 +50,8 @@ static bool option_good(size_t k, struct str raw, struct arena *a) {
            speed <= SPEED_MAX;
 }
 
-static bool refused(struct program_refusal *why, struct str key, const char *reason,
-                    const char *message) {
+static bool run_options_refused(struct program_refusal *why, struct str key, const char *reason,
+                                const char *message) {
     *why = (struct program_refusal){key, reason, message};
     return false;
 }
@@ -62,23 +62,23 @@ bool run_options_good(const struct workflow *wf, struct str configurable, struct
     struct ws_run_options o;
     (void)wf;
     if (configurable.n > 0 && json_members(configurable, a, &m, NULL) != 0)
-        return refused(why, STR(""), "wrong_type", "must be an object");
+        return run_options_refused(why, STR(""), "wrong_type", "must be an object");
     for (size_t i = 0; i < m.n; i++) {
         size_t k = 0, n = sizeof KEYS / sizeof *KEYS;
         if (!str_starts(m.v[i].key, STR(WS_LANGUAGE "."))) continue;
         while (k < n && !str_eqc(m.v[i].key, KEYS[k].key)) k++;
         if (k == n)
-            return refused(why, m.v[i].key, "unknown_key",
-                           "a document has the options workspec.clock, workspec.speed, "
-                           "workspec.humanTasks and workspec.onFailure");
+            return run_options_refused(why, m.v[i].key, "unknown_key",
+                                       "a document has the options workspec.clock, workspec.speed, "
+                                       "workspec.humanTasks and workspec.onFailure");
         if (!option_good(k, m.v[i].raw, a))
-            return refused(why, m.v[i].key, "out_of_range", KEYS[k].message);
+            return run_options_refused(why, m.v[i].key, "out_of_range", KEYS[k].message);
     }
     run_options_read(configurable, &o, a);
     if (o.clock == WS_VIRTUAL && configurable.n > 0 &&
         json_get(configurable, "workspec.speed").n > 0)
-        return refused(why, STR("workspec.speed"), "conflict",
-                       "counts with \"workspec.clock\": \"real\" only");
+        return run_options_refused(why, STR("workspec.speed"), "conflict",
+                                   "counts with \"workspec.clock\": \"real\" only");
     return true;
 }
 

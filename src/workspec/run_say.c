@@ -16,7 +16,8 @@ struct str change_next(struct arena *a, const struct ws_change *c) {
     return of_existence(c) ? STR("null") : STR_NONE;
 }
 
-static void emit(struct program_action *out, enum ev_kind kind, int node, struct str payload) {
+static void run_say_emit(struct program_action *out, enum ev_kind kind, int node,
+                         struct str payload) {
     out->what = PROGRAM_EMIT;
     out->kind = kind;
     out->node = node;
@@ -62,8 +63,8 @@ struct str say_opening(const void *program, struct arena *a) {
 static void log_put(struct arena *a, struct program_action *out, struct str message,
                     struct jobj *fields) {
     struct str text = jobj_end(fields, a);
-    emit(out, EV_LOG_APPENDED, -1,
-         text.p == NULL ? STR_NONE : pay_log(a, "warn", message, STR_NONE, text));
+    run_say_emit(out, EV_LOG_APPENDED, -1,
+                 text.p == NULL ? STR_NONE : pay_log(a, "warn", message, STR_NONE, text));
 }
 
 void say_warning(struct ws_run *r, struct arena *a, struct program_action *out) {
@@ -129,8 +130,8 @@ void say_started(const struct ws_run *r, struct arena *a, struct program_action 
     jw_kint(&o.w, "plannedStart", e->start_ms);
     jw_kint(&o.w, "plannedEnd", e->end_ms);
     struct str payload = pay_node_started(a, e->node_id, STR(WS_NODE_TYPE), 0);
-    emit(out, EV_NODE_STARTED, (int)r->step.task,
-         pay_member(a, payload, WS_LANGUAGE, jobj_end(&o, a)));
+    run_say_emit(out, EV_NODE_STARTED, (int)r->step.task,
+                 pay_member(a, payload, WS_LANGUAGE, jobj_end(&o, a)));
     out->more = true;
 }
 
@@ -154,8 +155,8 @@ void say_change(const struct ws_run *r, struct arena *a, struct program_action *
     if (previous.n + next.n > PAYLOAD_BYTES_MAX) previous = STR_NONE;
     struct str payload = pay_variable_changed(a, ws_variable_name(a, c->object, c->property),
                                               previous, next, r->plan.v[c->task].node_id);
-    emit(out, EV_VARIABLE_CHANGED, (int)c->task,
-         pay_member(a, payload, WS_LANGUAGE, change_more(a, c)));
+    run_say_emit(out, EV_VARIABLE_CHANGED, (int)c->task,
+                 pay_member(a, payload, WS_LANGUAGE, change_more(a, c)));
     out->more = true;
 }
 
@@ -209,8 +210,8 @@ void say_completed(const struct ws_run *r, struct arena *a, struct program_actio
     if (changes.p != NULL) jw_kraw(&o.w, "changes", changes);
     else jw_kint(&o.w, "changesOmitted", (int64_t)(t->made_nr + r->outcome.nr));
     jw_kraw_opt(&o.w, "answers", t->answers);
-    emit(out, EV_NODE_COMPLETED, (int)r->at,
-         pay_node_completed(a, e->node_id, jobj_end(&o, a), t->ended - t->begun));
+    run_say_emit(out, EV_NODE_COMPLETED, (int)r->at,
+                 pay_node_completed(a, e->node_id, jobj_end(&o, a), t->ended - t->begun));
     out->more = r->done + 1 == r->plan.nr;
 }
 
@@ -261,8 +262,8 @@ void say_failed(const struct ws_run *r, struct arena *a, struct program_action *
         code = str_c(ws_failure_code(r->outcome.failure.kind));
     }
     struct str error = err_json(a, code, message, details, 0);
-    emit(out, EV_NODE_FAILED, (int)r->at,
-         error.p == NULL ? STR_NONE : pay_node_failed(a, entry_at(r)->node_id, error, 1));
+    run_say_emit(out, EV_NODE_FAILED, (int)r->at,
+                 error.p == NULL ? STR_NONE : pay_node_failed(a, entry_at(r)->node_id, error, 1));
     out->more = true;
 }
 

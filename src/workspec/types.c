@@ -1,12 +1,13 @@
 /* types.c: ids, types and their traits (1.2, 1.7, 1.8); see validate.h. */
 #include "workspec/validate.h"
 
-static bool lower(char c) { return c >= 'a' && c <= 'z'; }
+static bool types_lower(char c) { return c >= 'a' && c <= 'z'; }
 
 static bool id_part(struct str s) {
-    if (s.n == 0 || !lower(s.p[0])) return false;
+    if (s.n == 0 || !types_lower(s.p[0])) return false;
     for (size_t i = 1; i < s.n; i++)
-        if (!lower(s.p[i]) && !(s.p[i] >= '0' && s.p[i] <= '9') && s.p[i] != '_') return false;
+        if (!types_lower(s.p[i]) && !(s.p[i] >= '0' && s.p[i] <= '9') && s.p[i] != '_')
+            return false;
     return true;
 }
 

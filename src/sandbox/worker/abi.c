@@ -49,7 +49,7 @@ struct execution {
     bool *spent;
 };
 
-static bool ended(struct execution *x, enum wasm_end end) {
+static bool abi_ended(struct execution *x, enum wasm_end end) {
     x->end = end;
     if (end == WASM_NO_MEMORY) *x->spent = true;
     return end == WASM_RETURNED;
@@ -66,7 +66,7 @@ static bool execution_begin(struct execution *x, struct arena *a, struct str mes
     x->im.deadline_ms = clock_mono_ms() + (uint64_t)x->bounds->time_ms;
     enum wasm_end end = wasm_instance_new(x->m->m, x->bounds->memory_max, &host, &x->i, x->why);
     x->im.i = x->i;
-    return ended(x, end);
+    return abi_ended(x, end);
 }
 
 static void execution_end(struct execution *x) {
@@ -74,8 +74,9 @@ static void execution_end(struct execution *x) {
     imports_fini(&x->im);
 }
 
-static bool ask(struct execution *x, const char *name, const uint64_t *params, uint64_t *results) {
-    return ended(x, wasm_call(x->i, name, params, results, x->why));
+static bool abi_ask(struct execution *x, const char *name, const uint64_t *params,
+                    uint64_t *results) {
+    return abi_ended(x, wasm_call(x->i, name, params, results, x->why));
 }
 
 /* The text of a function that gives pointer and length, borrowed from the module's memory. */
@@ -83,7 +84,7 @@ static bool ask_text(struct execution *x, const char *name, const uint64_t *para
                      struct str *out) {
     struct wasm_sig sig;
     uint64_t r[WASM_RESULTS_MAX] = {0};
-    if (!wasm_module_func(x->m->m, name, &sig) || !ask(x, name, params, r)) return false;
+    if (!wasm_module_func(x->m->m, name, &sig) || !abi_ask(x, name, params, r)) return false;
     bool packed = sig.results_nr == 1; /* WASM-4 */
     uint64_t at = packed ? r[0] & 0xffffffffu : r[0], n = packed ? r[0] >> 32 : r[1];
     return imports_bytes(&x->im, at, n, out);
@@ -195,7 +196,7 @@ static bool name_copy(struct execution *x, struct str text, struct str *out) {
 static bool types_ask(struct execution *x, struct abi_module *m) {
     uint64_t n[WASM_RESULTS_MAX] = {0};
     struct str text;
-    if (!ask(x, "openwop_node_count", NULL, n)) return false;
+    if (!abi_ask(x, "openwop_node_count", NULL, n)) return false;
     if (n[0] == 0 || n[0] > ABI_TYPES_MAX) {
         x->im.code = "pack_load_failure";
         snprintf(x->im.why, sizeof x->im.why, "the module has not 1 to %u types", ABI_TYPES_MAX);
@@ -211,11 +212,11 @@ static bool types_ask(struct execution *x, struct abi_module *m) {
     return true;
 }
 
-static bool describe(struct execution *x, struct abi_module *m, struct buf *report) {
+static bool abi_describe(struct execution *x, struct abi_module *m, struct buf *report) {
     uint64_t version[WASM_RESULTS_MAX] = {0};
     struct str text, pack;
     struct jw w;
-    if (!ask(x, "openwop_abi_version", NULL, version)) return false;
+    if (!abi_ask(x, "openwop_abi_version", NULL, version)) return false;
     if (version[0] != ABI_VERSION) {
         x->im.code = "unsupported_abi_version";
         snprintf(x->im.why, sizeof x->im.why, "the module has ABI version %u, this host %d",
@@ -235,16 +236,17 @@ static bool describe(struct execution *x, struct abi_module *m, struct buf *repo
     return !buf_failed(report);
 }
 
-static int find(void *ctx, const char *module, const char *name, const struct wasm_sig *sig) {
+static int abi_find(void *ctx, const char *module, const char *name, const struct wasm_sig *sig) {
     return imports_find(ctx, module, name, sig);
 }
 
-static bool load(struct execution *x, struct abi_module *m, struct str bytes, struct buf *report) {
-    x->end = wasm_module_new(bytes.p, bytes.n, find, m->packed, &m->m, x->why);
+static bool abi_module_load(struct execution *x, struct abi_module *m, struct str bytes,
+                            struct buf *report) {
+    x->end = wasm_module_new(bytes.p, bytes.n, abi_find, m->packed, &m->m, x->why);
     if (x->end == WASM_RETURNED && !exports_right(m, x->why)) x->end = WASM_WRONG;
     if (x->end == WASM_NO_MEMORY) *x->spent = true;
     if (x->end != WASM_RETURNED) return false;
-    return execution_begin(x, m->a, STR_NONE) && describe(x, m, report);
+    return execution_begin(x, m->a, STR_NONE) && abi_describe(x, m, report);
 }
 
 struct abi_module *abi_load(struct str bytes, const struct abi_bounds *b, struct buf *report,
@@ -257,7 +259,7 @@ struct abi_module *abi_load(struct str bytes, const struct abi_bounds *b, struct
         return NULL;
     }
     struct execution x = {.m = m, .bounds = b, .spent = spent};
-    bool right = load(&x, m, bytes, report);
+    bool right = abi_module_load(&x, m, bytes, report);
     if (!right && !x.im.timed_out && (!x.im.code || x.end == WASM_WRONG))
         report_failed(&x, report, "pack_load_failure", x.why);
     else if (!right)
@@ -329,7 +331,8 @@ static void report_response(struct execution *x, struct str response, struct buf
     jw_end_object(&w);
 }
 
-static bool invoke(struct execution *x, uint64_t index, struct str request, struct str *response) {
+static bool abi_export_invoke(struct execution *x, uint64_t index, struct str request,
+                              struct str *response) {
     uint64_t at;
     if (!imports_give(&x->im, request, &at)) {
         if (!x->im.code && !x->im.timed_out) x->im.code = "wasm_trap";
@@ -350,7 +353,7 @@ void abi_invoke(struct abi_module *m, struct str type_id, struct str message,
     else if (index == m->types_nr)
         report_failed(&x, report, "not_found", "the module has no such type");
     else if (execution_begin(&x, a, message) &&
-             invoke(&x, index, json_get(message, "request"), &response))
+             abi_export_invoke(&x, index, json_get(message, "request"), &response))
         report_response(&x, response, report);
     else if (x.im.interrupt.n > 0) report_interrupt(&x, report);
     else report_broken(&x, report);

@@ -95,7 +95,7 @@ void imports_fini(struct imports *im) {
     rules_fini(&im->rules);
 }
 
-static bool stop(struct imports *im, const char *code, const char *why) {
+static bool imports_stop(struct imports *im, const char *code, const char *why) {
     im->code = code;
     snprintf(im->why, sizeof im->why, "%s", why);
     return false;
@@ -114,7 +114,7 @@ bool imports_bytes(struct imports *im, uint64_t at, uint64_t n, struct str *out)
     uint64_t size;
     const uint8_t *p = wasm_memory(im->i, &size);
     if (at > size || n > size - at)
-        return stop(im, "wasm_trap", "a pointer of the module leads out of its memory");
+        return imports_stop(im, "wasm_trap", "a pointer of the module leads out of its memory");
     *out = n > 0 ? str_n((const char *)p + at, (size_t)n) : STR("");
     return true;
 }
@@ -125,11 +125,11 @@ bool imports_give(struct imports *im, struct str text, uint64_t *at) {
     char why[WASM_WHY_MAX] = "";
     enum wasm_end end = wasm_call(im->i, "openwop_alloc", &size, results, why);
     if (end == WASM_OUT_OF_TIME) return false;
-    if (end == WASM_NO_MEMORY) return stop(im, "wasm_memory_cap_exceeded", why);
-    if (end != WASM_RETURNED) return im->code ? false : stop(im, "wasm_trap", why);
+    if (end == WASM_NO_MEMORY) return imports_stop(im, "wasm_memory_cap_exceeded", why);
+    if (end != WASM_RETURNED) return im->code ? false : imports_stop(im, "wasm_trap", why);
     *at = results[0];
     if (*at == 0)
-        return stop(im, "wasm_trap", "openwop_alloc has no memory for a text of the host");
+        return imports_stop(im, "wasm_trap", "openwop_alloc has no memory for a text of the host");
     if (!imports_bytes(im, *at, text.n, &room)) return false;
     uint8_t *p = wasm_memory(im->i, &size);
     if (text.n > 0) memcpy(p + *at, text.p, text.n);
@@ -141,13 +141,14 @@ static bool text_of(struct imports *im, const uint64_t *params, struct str *out)
     struct str s;
     if (!imports_bytes(im, params[0], params[1], &s)) return false;
     *out = arena_str(im->a, s);
-    return out->p || stop(im, "wasm_trap", "the module asks for too much at a time");
+    return out->p || imports_stop(im, "wasm_trap", "the module asks for too much at a time");
 }
 
 static bool answer_text(struct imports *im, int which, struct str text, uint64_t *results) {
     uint64_t at = 0;
     if (text.n > 0) { /* WASM-4: nothing is (0,0) */
-        if (im->inside) return stop(im, "wasm_trap", "openwop_alloc asks the host for a text");
+        if (im->inside)
+            return imports_stop(im, "wasm_trap", "openwop_alloc asks the host for a text");
         im->inside = true;
         bool given = imports_give(im, text, &at);
         im->inside = false;
@@ -182,8 +183,9 @@ static bool recorded_next(struct imports *im, int which, struct str asked, struc
         return true;
     }
     *stopped = true;
-    stop(im, "replay_diverged",
-         "executed again after a wait, the module asks its host for something else than before");
+    imports_stop(
+        im, "replay_diverged",
+        "executed again after a wait, the module asks its host for something else than before");
     return false;
 }
 
@@ -285,7 +287,7 @@ static bool name_fits(struct imports *im, bool variable, struct str name) {
            (variable ? !channel : channel || !json_member_sorted(&im->variables, name));
 }
 
-static int written(struct imports *im, int which, struct str name, struct str value) {
+static int imports_written(struct imports *im, int which, struct str name, struct str value) {
     bool variable = which == IMPORT_VARIABLE_SET;
     struct rule *rule = variable ? NULL : rules_find(&im->rules, name);
     if (!name_fits(im, variable, name) || json_check(value, &JSON_LIMITS_DEFAULT, NULL) != 0)
@@ -300,7 +302,7 @@ static int written(struct imports *im, int which, struct str name, struct str va
 static bool import_write(struct imports *im, int which, const uint64_t *params, uint64_t *results) {
     struct str name, value;
     if (!text_of(im, params, &name) || !text_of(im, params + 2, &value)) return false;
-    results[0] = (uint64_t)written(im, which, name, value);
+    results[0] = (uint64_t)imports_written(im, which, name, value);
     return true;
 }
 
@@ -330,7 +332,8 @@ static bool import_interrupt(struct imports *im, const uint64_t *params, uint64_
     if (!text_of(im, params, &payload)) return false;
     if (json_check(payload, &JSON_LIMITS_DEFAULT, NULL) != 0 ||
         json_type_of(payload) != JSON_OBJECT)
-        return stop(im, "validation_error", "the payload of openwop_interrupt is no JSON object");
+        return imports_stop(im, "validation_error",
+                            "the payload of openwop_interrupt is no JSON object");
     if (!recorded_next(im, IMPORT_INTERRUPT, payload, &value, &stopped)) {
         if (stopped) return false;
         call_record(im, IMPORT_INTERRUPT, payload, STR("null")); /* its result: the answer */
@@ -378,6 +381,6 @@ bool imports_call(void *ctx, int which, const uint64_t *params, uint64_t *result
     case IMPORT_RANDOM:
         return import_random(im, params);
     default:
-        return stop(im, "wasm_trap", "no such import");
+        return imports_stop(im, "wasm_trap", "no such import");
     }
 }

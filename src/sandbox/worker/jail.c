@@ -29,7 +29,7 @@
 /* Where cores are short, the host goes first: a module that computes costs others no latency. */
 #define BEHIND_HOST 10
 
-static bool limit(int what, uint64_t most) {
+static bool jail_limit(int what, uint64_t most) {
     const struct rlimit r = {most, most};
     return setrlimit((__rlimit_resource_t)what, &r) == 0;
 }
@@ -39,7 +39,7 @@ static bool limit(int what, uint64_t most) {
 #define ADMIT(nr)                                                                                  \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-static bool filter(void) {
+static bool jail_filter(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, JAIL_ARCH, 1, 0),
@@ -75,14 +75,15 @@ const char *jail_enter(uint64_t address_max, unsigned cpu_s) {
     if (nice(BEHIND_HOST) == -1 && errno != 0) return "priority";
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "no_new_privs";
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return "dumpable";
-    if (!limit(RLIMIT_CORE, 0)) return "core files";
-    if (!limit(RLIMIT_CPU, cpu_s)) return "processor time";
+    if (!jail_limit(RLIMIT_CORE, 0)) return "core files";
+    if (!jail_limit(RLIMIT_CPU, cpu_s)) return "processor time";
 #if defined(JAIL_OPEN)
     (void)address_max;
     return NULL;
 #elif defined(JAIL_ARCH)
-    if (!limit(RLIMIT_AS, address_max)) return "address space";
-    if (!limit(RLIMIT_NOFILE, 0) || !limit(RLIMIT_FSIZE, 0) || !limit(RLIMIT_NPROC, 0))
+    if (!jail_limit(RLIMIT_AS, address_max)) return "address space";
+    if (!jail_limit(RLIMIT_NOFILE, 0) || !jail_limit(RLIMIT_FSIZE, 0) ||
+        !jail_limit(RLIMIT_NPROC, 0))
         return "files and processes";
     return NULL;
 #else
@@ -95,7 +96,7 @@ bool jail_shut(void) {
 #if defined(JAIL_OPEN)
     return true;
 #elif defined(JAIL_ARCH)
-    return close(STDERR_FILENO) == 0 && filter();
+    return close(STDERR_FILENO) == 0 && jail_filter();
 #else
     return false;
 #endif

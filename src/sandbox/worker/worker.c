@@ -82,7 +82,7 @@ static bool report_send(struct worker *w) {
     return write_whole(head, sizeof head) && write_whole(w->report.p, w->report.len);
 }
 
-static void refuse(struct worker *w, const char *code, const char *message) {
+static void worker_refuse(struct worker *w, const char *code, const char *message) {
     struct jw j;
     buf_reset(&w->report);
     jw_init(&j, &w->report);
@@ -131,7 +131,7 @@ static struct abi_bounds bounds_of(struct worker *w, struct str text) {
     return b;
 }
 
-static void load(struct worker *w, struct str text, struct str digest) {
+static void worker_load(struct worker *w, struct str text, struct str digest) {
     struct abi_bounds b = bounds_of(w, text);
     struct kept *k = kept_find(w, digest);
     if (k) kept_drop(w, k);
@@ -143,16 +143,16 @@ static void load(struct worker *w, struct str text, struct str digest) {
     w->kept_bytes += k->bytes;
 }
 
-static void invoke(struct worker *w, struct str text, struct str digest) {
+static void worker_invoke(struct worker *w, struct str text, struct str digest) {
     struct abi_bounds b = bounds_of(w, text);
     struct kept *k = kept_find(w, digest);
     struct str message = buf_str(&w->bytes);
     if (!k) {
-        refuse(w, "module_unknown", "the module is not loaded");
+        worker_refuse(w, "module_unknown", "the module is not loaded");
         return;
     }
     if (json_check(message, &JSON_LIMITS_STORED, NULL) != 0) {
-        refuse(w, "internal", "the message is not JSON");
+        worker_refuse(w, "internal", "the message is not JSON");
         return;
     }
     k->used = ++w->uses;
@@ -160,7 +160,7 @@ static void invoke(struct worker *w, struct str text, struct str digest) {
 }
 
 /* One frame and its answer.  false: the end. */
-static bool serve(struct worker *w) {
+static bool worker_serve(struct worker *w) {
     unsigned char head[FRAME_HEAD];
     struct frame f;
     if (!read_whole(head, sizeof head) || !frame_head_read(head, &f)) return false;
@@ -171,8 +171,8 @@ static bool serve(struct worker *w) {
     if (json_check(text, &JSON_LIMITS_DEFAULT, NULL) != 0) return false;
     struct str digest = json_string(json_get(text, "module"), w->a);
     if (digest.n != 64) return false;
-    if (f.kind == FRAME_LOAD) load(w, text, digest);
-    else if (f.kind == FRAME_INVOKE) invoke(w, text, digest);
+    if (f.kind == FRAME_LOAD) worker_load(w, text, digest);
+    else if (f.kind == FRAME_INVOKE) worker_invoke(w, text, digest);
     else return false;
     return report_send(w) && !w->spent;
 }
@@ -199,6 +199,6 @@ int worker_main(int argc, char **argv) {
         return 1;
     }
     if (!jail_shut()) _exit(1);
-    while (serve(&w)) continue;
+    while (worker_serve(&w)) continue;
     _exit(0);
 }

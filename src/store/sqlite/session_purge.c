@@ -99,7 +99,7 @@ static int rows_remove(struct conn *c, const struct session_head *h, bool *more,
     return rc == 0 && !*more ? one_run(c, SQL_SESSION_DROP, no, err) : rc;
 }
 
-static int gate(struct conn *c, int open, struct wopr_error *err) {
+static int session_purge_gate(struct conn *c, int open, struct wopr_error *err) {
     struct query q;
     query_begin(&q, c, SQL_RETENTION_SET); /* for other programs: see the triggers */
     bind_int(&q, open);
@@ -135,9 +135,9 @@ int store_session_delete(struct store *s, struct str session_id, bool *more,
     int rc = write_begin(s, err);
     if (rc == 0) {
         rc = doomed_find(s->writer, session_id, &h, a, err);
-        if (rc == 0) rc = gate(s->writer, 1, err);
+        if (rc == 0) rc = session_purge_gate(s->writer, 1, err);
         if (rc == 0) rc = rows_remove(s->writer, &h, &rest, err);
-        if (rc == 0) rc = gate(s->writer, 0, err);
+        if (rc == 0) rc = session_purge_gate(s->writer, 0, err);
         rc = write_end(s, rc, err);
     }
     if (rc == 0) *more = rest;
