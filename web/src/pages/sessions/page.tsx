@@ -176,7 +176,7 @@ function One({ id }: { id: string }) {
           <div class="row wraps" style={{ columnGap: "24px" }}>
             <code class="wrap">{s.sessionId}</code>
             {s.runs[0] && <span><span class="soft">{T.sessions.workflow} </span>{s.runs[0].workflowId}</span>}
-            {s.shownBy.map((r) => <span key={r.runId} class="row"><span class="soft">{T.sessions.shownBy}</span><a class="mono" href={href(["run", r.runId])}>{r.runId}</a><State status={r.status} /></span>)}
+            {s.shownBy.map((r) => <span key={r.runId} class="row wraps"><span class="soft">{T.sessions.shownBy}</span><a class="mono wrap" href={href(["run", r.runId])}>{r.runId}</a><State status={r.status} /></span>)}
           </div>
           {s.salvage && <p class="notice warn">{T.sessions.salvage}</p>}
         </div>
