@@ -479,6 +479,10 @@ test("a document is found, its plan is drawn, a run of it is started, and its wo
   await world(events.findLast((e) => e.payload.name === "pot").sequence);
   await sees(page, "gone");
   await seesNot(page, '"boiling"');
+  await ask("DELETE", "/v1/workspec/documents/tea"); // the run keeps what it began with
+  await page.reload();
+  await sees(page, "No document is stored with this plan any more");
+  await find(page, "button", "pour, 08:09–08:10, Running");
   await page.end();
 });
 

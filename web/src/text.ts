@@ -248,11 +248,10 @@ export const T = {
     worldHint: "By object and property: {\"water\": {\"quantity\": 5}}",
     wrongWorld: "An object of objects, as JSON.",
     wrongSpeed: "A number above 0, to 1,000,000.",
-    other: "The stored document has another plan by now: only tasks that have begun are shown.",
+    other: "No document is stored with this plan any more: only tasks that have begun are shown.",
     virtual: (t: string) => `Virtual time ${t}`,
     things: "Things",
     gone: "gone",
-    unread: "The plan cannot be read with this key (scope manifest:read).",
   },
   sessions: {
     title: "Sessions",

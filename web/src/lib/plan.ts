@@ -67,14 +67,20 @@ export function performers(plan: Plan): { id: string; tasks: Entry[] }[] {
 export class Tasks {
   private readonly known = new Map<string, { performer: string; startSeq: number; start: number; plannedStart: number; plannedEnd: number; endSeq: number; end: number }>();
   private readonly steps: { seq: number; vt: number }[] = [];
+  private sorted = true; // a log that began in the middle may be read from its beginning later
+  private speed = 0; // virtual milliseconds in a real one; 0: they pass with the steps alone
+  private base: { vt: number; ts: number; still: boolean } | undefined; // what is known of the clock
   planSha256 = "";
 
   apply(e: Event): void {
-    if (e.sequence === 0) this.planSha256 = textOf(at(e.payload, "workspec", "planSha256"));
+    const ts = Date.parse(e.timestamp);
+    if (e.type === "run.started") this.begin(e, ts);
     const said = numberOf(at(e.payload, "workspec", "vt"));
     const ended = e.type === "node.completed" ? numberOf(at(e.payload, "outputs", "end")) : undefined;
     const vt = said ?? ended;
-    if (vt !== undefined && vt !== this.steps[this.steps.length - 1]?.vt) this.steps.push({ seq: e.sequence, vt });
+    if (vt !== undefined) this.step(e.sequence, vt, ts);
+    const pauses = e.type === "run.paused";
+    if (this.base && (pauses || e.type === "run.resumed")) this.base = { vt: this.live(ts) as number, ts, still: pauses };
     if (e.nodeId === undefined) return;
     if (e.type === "node.started" && said !== undefined) {
       const told = (name: string): number => numberOf(at(e.payload, "workspec", name)) ?? said;
@@ -84,8 +90,30 @@ export class Tasks {
     if (task && ended !== undefined) Object.assign(task, { endSeq: e.sequence, end: ended });
   }
 
+  private begin(e: Event, ts: number): void {
+    this.planSha256 = textOf(at(e.payload, "workspec", "planSha256"));
+    this.speed = at(e.payload, "workspec", "clock") === "real" ? (numberOf(at(e.payload, "workspec", "speed")) ?? 1) : 0;
+    const origin = numberOf(at(e.payload, "workspec", "originMs"));
+    if (origin !== undefined) this.step(e.sequence, origin, ts);
+  }
+
+  private step(seq: number, vt: number, ts: number): void {
+    const last = this.steps[this.steps.length - 1];
+    if (last && last.seq > seq) this.sorted = false;
+    else this.base = { vt, ts, still: this.base?.still ?? false };
+    if (last?.vt !== vt) this.steps.push({ seq, vt });
+  }
+
+  /** The virtual instant now, of a run that goes on: it stands still while the run is paused (WS-113). */
+  live(now: number): number | undefined {
+    const { base } = this;
+    return base && !base.still ? base.vt + Math.max(0, now - base.ts) * this.speed : base?.vt;
+  }
+
   /** The virtual instant after an event. */
   now(seq: number): number | undefined {
+    if (!this.sorted) this.steps.sort((a, b) => a.seq - b.seq);
+    this.sorted = true;
     let low = 0;
     let high = this.steps.length;
     while (low < high) {

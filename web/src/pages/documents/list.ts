@@ -9,6 +9,7 @@ export interface Found {
   name: string;
   description: string;
   shared: boolean;
+  hash: string;
 }
 interface Item {
   workflowId: string;
@@ -34,7 +35,7 @@ async function look(item: Item, signal: AbortSignal): Promise<Found | null> {
   for (;;) {
     try {
       const d = await api().get<Definition>(`/v1/workflows/${encodeURIComponent(item.workflowId)}`, {}, signal);
-      return isDocument(d) ? { id: item.workflowId, name: d.name ?? item.workflowId, description: d.description ?? "", shared: item.shared === true } : null;
+      return isDocument(d) ? { id: item.workflowId, name: d.name ?? item.workflowId, description: d.description ?? "", shared: item.shared === true, hash: item.hash } : null;
     } catch (e) {
       if (!(e instanceof ApiError) || e.away || e.status === 401) throw e;
       if (e.status !== 429) return null; // deleted meanwhile, or not to be read

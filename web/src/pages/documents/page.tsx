@@ -1,6 +1,6 @@
 // WorkSpec documents: what is stored, the plan of each, and a run of it.
 import { useSignal } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { offers } from "../../app/host";
 import { definePage } from "../../app/page";
 import { go, href, refine, route } from "../../app/route";
@@ -76,6 +76,8 @@ function Start({ id }: { id: string }) {
 
 function Chosen({ id, found }: { id: string; found: Found | undefined }) {
   const source = useSource(`plan ${id}`, 0, (signal) => api().get<Plan>(planPath(id), {}, signal));
+  const hash = found?.hash;
+  useEffect(() => source.again(), [hash]); // another one was stored under the id
   const [picked, pick] = useState<string | undefined>(undefined);
   const plan = source.data.value;
   if (!plan) return source.error.value ? <Wrong error={source.error.value} again={source.again} /> : <Loading />;

@@ -24,6 +24,7 @@ async function readAll(model: RunModel, say: (done: number) => void): Promise<vo
     for (let i = 0; i < events.length; i++) {
       fold.apply(events[i] as Event);
       addHistory(model.history, fold);
+      model.tasks.apply(events[i] as Event);
       if (i % SLICE === SLICE - 1) await new Promise((resolve) => setTimeout(resolve));
     }
     next = fold.next;

@@ -1,10 +1,12 @@
 // A run of a WorkSpec document: its plan with what was done when, and the world after any event.
 import { useMemo } from "preact/hooks";
-import { api, may } from "../../app/session";
+import { api, now as clock } from "../../app/session";
 import { useSource } from "../../app/source";
 import { Fold } from "../../lib/fold";
 import { at, equal, numberOf } from "../../lib/json";
+import { PAGE } from "../../lib/log";
 import { manyDays, planPath, planSpan, planTime, things, type Plan, type Thing } from "../../lib/plan";
+import { isFinal } from "../../lib/types";
 import { T } from "../../text";
 import { Loading } from "../../ui/parts";
 import { PlanPicture, type Progress } from "../../ui/plan";
@@ -30,12 +32,17 @@ export function PlanPane({ model, picked, pick }: { model: RunModel; picked: str
   const stored = usePlan(model);
   model.version.value;
   const start = useMemo(() => new Fold(model.definition.value ?? null), [model.definition.value]);
-  if (stored === undefined) return may("manifest:read") ? <Loading /> : <p class="empty">{T.documents.unread}</p>;
-  const seq = lookedAt(model) ?? model.log.length - 1;
-  const found = lookedAt(model) === undefined ? model.fold : stateAt(model.history, model.log, start, seq);
-  const fold = typeof found === "number" ? model.fold : found; // what is not in memory comes with the state itself
+  if (stored === undefined) return <Loading />;
+  const past = model.history.whole ? lookedAt(model) : undefined;
+  const seq = past ?? model.log.length - 1;
+  const fold = past === undefined ? model.fold : stateAt(model.history, model.log, start, past);
+  if (typeof fold === "number") {
+    model.want(Math.floor(fold / PAGE));
+    return <Loading />;
+  }
   const plan = stored ?? model.tasks.plan(numberOf(at(model.log.get(0)?.payload, "workspec", "originMs")) ?? 0);
-  const now = model.tasks.now(seq);
+  const goes = past === undefined && !isFinal(fold.status);
+  const now = goes ? model.tasks.live(clock.value) : model.tasks.now(seq);
   const progress = (id: string): Progress => ({ status: fold.nodeState(id)?.status ?? "none", ...model.tasks.done(id, seq) });
   return (
     <div style={{ display: "grid", gridTemplateRows: "auto minmax(0, 1fr)", height: "100%" }}>

@@ -15,7 +15,7 @@ import { Mark, State, tone } from "../../ui/state";
 import { Tree } from "../../ui/tree";
 
 const LIST = "/v1/x-workrail/sessions";
-const EVERY_MS = 3000;
+const EVERY_MS = 10000; // the host reads whole logs for it
 const PAGE = 50;
 const PAGES_MAX = 20; // that are looked at again and again
 const NODES_MAX = 500; // shown at once
