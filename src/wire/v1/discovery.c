@@ -424,13 +424,6 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_end_object(w);
     jw_key(w, "workspec"); /* docs/workspec.md, WS-93 */
     put_workspec(w);
-    if (c->rail) { /* docs/workrail.md, WR-267 */
-        jw_key(w, "x-workrail");
-        jw_object(w);
-        jw_kbool(w, "supported", true);
-        jw_kstrz(w, "path", "/v1/x-workrail");
-        jw_end_object(w);
-    }
     jw_key(w, "agentManifests"); /* docs/agents.md */
     jw_object(w);
     jw_kbool(w, "supported", true);
