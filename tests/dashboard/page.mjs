@@ -437,6 +437,72 @@ test("what tenants and workflows say is text, wherever it is shown", LIMIT, asyn
   await page.end();
 });
 
+const tea = async () => {
+  const put = await fetch(`${url}/v1/workspec/documents/tea`, { method: "PUT", headers: { authorization: `Bearer ${key}`, "content-type": "application/yaml" }, body: fs.readFileSync(process.env.TEA) });
+  assert(put.ok, await put.text());
+};
+/** An agent begins a session, and reports its first step. */
+const session = async (notes) => {
+  const tool = async (name, args) => (await ask("POST", "/v1/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } })).body.result.structuredContent;
+  const first = await tool("start_workflow", { workflowId: "project.release_check", context: { goal: "Release 2.0" } });
+  await tool("continue_workflow", { stateToken: first.stateToken, ackToken: first.ackToken, output: { notesMarkdown: notes } });
+  return first.session;
+};
+
+test("a document is found, its plan is drawn, a run of it is started, and its world is shown after any event", LIMIT, async () => {
+  await tea();
+  const page = await tab();
+  await (await find(page, "link", "Documents")).click();
+  await sees(page, "Tea");
+  await seesNot(page, "purchase");
+  await press(page, "Tea tea");
+  await sees(page, "08:00 to 08:10, 3 tasks, 2 performers");
+  await find(page, "button", "ann: 2 tasks, 08:05–08:10");
+  await find(page, "button", "pour, 08:09–08:10, after brew, by a person");
+  await (await find(page, "combobox", "Tasks of people")).select("approval");
+  await press(page, "Start a run");
+  await page.waitForFunction(() => location.hash.startsWith("#/run/"), { timeout: WAIT_MS });
+  const run = await page.evaluate(() => location.hash.slice(6, 36));
+  await sees(page, "Virtual time 08:05");
+  await find(page, "button", "brew, 08:05–08:09, after boil, by a person, Waiting");
+  await press(page, "Approve");
+  await find(page, "button", "pour, 08:09–08:10, after brew, by a person, Waiting");
+  await press(page, "Approve");
+  await reached(run, "completed");
+  await sees(page, "Complete");
+  const events = await logOf(run);
+  const world = async (at) => (await show(page, `#/run/${run}?picture=plan&tab=world&at=${at}`), page.waitForFunction((seq) => document.querySelector("#state-at")?.value === String(seq), { timeout: WAIT_MS }, at));
+  const boils = events.find((e) => e.payload.name === "kettle.state" && e.payload.next === "boiling").sequence;
+  await world(boils);
+  await sees(page, '"boiling"');
+  await find(page, "button", "boil, 08:00–08:05, Running");
+  await world(events.findLast((e) => e.payload.name === "pot").sequence);
+  await sees(page, "gone");
+  await seesNot(page, '"boiling"');
+  await ask("DELETE", "/v1/workspec/documents/tea"); // the run keeps what it began with
+  await page.reload();
+  await sees(page, "No document is stored with this plan any more");
+  await find(page, "button", "pour, 08:09–08:10, Running");
+  await page.end();
+});
+
+test("sessions of agents, and what was reported in one", LIMIT, async () => {
+  const { sessionId, runId } = await session(`Twelve commits. ${EVIL}`);
+  const page = await tab();
+  await (await find(page, "link", "Sessions")).click();
+  await sees(page, "Release 2.0");
+  await (await find(page, "link", "Release 2.0")).click();
+  await page.waitForSelector(row(runId));
+  assert((await page.evaluate(() => location.hash)).includes(sessionId));
+  await sees(page, "where it stands");
+  await page.evaluate(() => document.querySelector("ol.choices button").click());
+  await sees(page, "Twelve commits. \"><img");
+  assert.equal(await page.evaluate(() => window.ran), undefined);
+  await show(page, "#/sessions?status=complete");
+  await sees(page, "No session matches.");
+  await page.end();
+});
+
 test("a large log scrolls, and a large graph is drawn in part", LIMIT, async () => {
   const count = 30000;
   const run = await words(count);
@@ -526,7 +592,13 @@ const PAGES = async () => {
   const failed = await start("unlucky");
   await reached(done, "completed");
   await reached(failed, "failed");
-  return [["runs", "#/"], ["waiting", "#/waiting"], ["start", "#/start?workflow=survey"], ["operate", "#/operate"], ["run", `#/run/${run}`], ["timeline", `#/run/${done}?picture=timeline&tab=events&seq=3`],
+  await tea();
+  const steeps = await start("tea", {}, { configurable: { "workspec.humanTasks": "approval" } });
+  await reached(steeps, "waiting-approval");
+  const led = await session("Twelve commits, all in the parser.");
+  const { nodeId } = (await ask("GET", `/v1/x-workrail/sessions/${led.sessionId}`)).body.runs[0].nodes[0];
+  return [["documents", "#/documents?document=tea"], ["world", `#/run/${steeps}?picture=plan&tab=world&at=3`], ["sessions", "#/sessions"], ["session", `#/sessions/${led.sessionId}?node=${nodeId}`],
+    ["runs", "#/"], ["waiting", "#/waiting"], ["start", "#/start?workflow=survey"], ["operate", "#/operate"], ["run", `#/run/${run}`], ["timeline", `#/run/${done}?picture=timeline&tab=events&seq=3`],
     ["state", `#/run/${done}?tab=state&at=12`], ["failed", `#/run/${failed}?tab=data`], ["compare", `#/compare/${done}/${(await ask("POST", `/v1/runs/${done}:fork`, { mode: "replay", fromSeq: 0 })).body.runId}`]];
 };
 

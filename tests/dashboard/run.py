@@ -21,6 +21,7 @@ import browser  # noqa: E402
 import npm  # noqa: E402
 from world import World  # noqa: E402
 
+TEA = os.path.join(ROOT, "docs", "examples", "tea.workspec.yaml")
 TOOL_S, PAGES_S = 240, 540
 
 
@@ -59,7 +60,7 @@ def units(wopr: str, esbuild: str, work: str) -> int:
                    check=True, timeout=TOOL_S, env=dict(os.environ, NODE_PATH=os.path.join(ROOT, "web", "vendor")))
     world = World(wopr)
     try:
-        return node(bundled, work, TOOL_S, WOPR_URL=world.host_url(), WOPR_API_KEY=world.key)
+        return node(bundled, work, TOOL_S, WOPR_URL=world.host_url(), WOPR_API_KEY=world.key, TEA=TEA)
     finally:
         world._close()
 
@@ -68,10 +69,10 @@ def pages(wopr: str, program: str, tools: str, work: str, shots: str) -> int:
     # Modules are found beside the file that names them.
     for name in ("page.mjs", "kit.mjs"):
         shutil.copy(os.path.join(HERE, name), tools)
-    world = Stretching(wopr, "--keepalive-ms", "500", "--max-body-bytes", "16777216", "--max-node-executions", "100000")
+    world = Stretching(wopr, "--session-workflows", os.path.join(ROOT, "docs", "examples", "workrail"), "--keepalive-ms", "500", "--max-body-bytes", "16777216", "--max-node-executions", "100000")
     try:
         return node("page.mjs", tools, PAGES_S, WOPR_URL=world.url, WOPR_API_KEY=world.key, WORLD_CONTROL=world._serve_control(), BROWSER=program,
-                    SHOTS=shots, WORK=work)
+                    SHOTS=shots, WORK=work, TEA=TEA)
     finally:
         world._close()
 

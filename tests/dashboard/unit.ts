@@ -1,5 +1,6 @@
 // The pure parts of the dashboard, and its fold against the snapshots of a host.  run.py bundles it with esbuild and starts a host.
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { test } from "node:test";
 import { Channel } from "../../web/src/lib/channel";
 import { pair } from "../../web/src/lib/compare";
@@ -9,6 +10,7 @@ import { fieldOf, fieldsOf, fieldOfVariable, read, shown } from "../../web/src/l
 import { equal, Exact, parse, print, type Json } from "../../web/src/lib/json";
 import { Regions } from "../../web/src/lib/loops";
 import { EventLog, PAGE } from "../../web/src/lib/log";
+import { isDocument, performers, planSpan, planTime, Tasks, things, type Plan } from "../../web/src/lib/plan";
 import { place } from "../../web/src/lib/place";
 import { Spans } from "../../web/src/lib/spans";
 import { SseReader } from "../../web/src/lib/sse";
@@ -133,6 +135,20 @@ test("a waterfall shows attempts, waits and what goes on", () => {
   assert.deepEqual(lane.map((s) => [s.kind, s.outcome, s.to === undefined ? 0 : s.to - s.from]), [
     ["work", "retried", 1000], ["backoff", "retried", 1000], ["work", "suspended", 1000], ["wait", "completed", 1000], ["work", "completed", 1000]]);
   assert.equal(spans.lanes.get("other")?.spans[0]?.to, undefined);
+});
+
+test("the real clock of a document goes on between its steps, and stands still in a pause", () => {
+  const tasks = new Tasks();
+  tasks.apply(event(0, "run.started", { workspec: { clock: "real", speed: 60, originMs: 1000000 } }));
+  tasks.apply(event(1, "node.started", { workspec: { vt: 1000000, performer: "p", plannedStart: 1000000, plannedEnd: 1600000 } }, "a"));
+  tasks.apply(event(3, "run.paused"));
+  const at = (s: number): number => 1e12 + s * 1000;
+  assert.equal(tasks.live(at(9)), 1120000);
+  tasks.apply(event(10, "run.resumed"));
+  assert.equal(tasks.live(at(12)), 1240000);
+  assert.deepEqual(tasks.done("a", 10), { from: 1000000, to: undefined });
+  tasks.apply(event(13, "node.completed", { outputs: { end: 1600000 } }, "a"));
+  assert.deepEqual([tasks.now(2), tasks.now(13), tasks.done("a", 13)], [1000000, 1600000, { from: 1000000, to: 1600000 }]);
 });
 
 test("the first difference of two logs is no id and no time", () => {
@@ -295,4 +311,34 @@ test("so it does where a run is paused, cancelled, forked, and where channels ag
     await settled(fork);
     await compare(`fork, ${mode}`, fork);
   }
+});
+
+test("a run of a document: its world after each event is the host's, and its plan is told by performer", { timeout: 30000 }, async () => {
+  const put = await fetch(`${url}/v1/workspec/documents/tea`, { method: "PUT", headers: { authorization: `Bearer ${key}`, "content-type": "application/yaml" }, body: fs.readFileSync(process.env["TEA"] as string) });
+  assert.equal(put.status, 201);
+  const run = (await ask<{ runId: string }>("/v1/runs", { workflowId: "tea", inputs: { world: { water: { quantity: 5 } } } })).runId;
+  while ((await settled(run)).status !== "completed") await sleep(10);
+  const compared = await compare("tea", run);
+  assert(compared > 5, `${compared} snapshots`);
+  const { definition } = await ask<{ definition: Definition }>(`/v1/host/wopr/runs/${run}/definition`);
+  assert(isDocument(definition));
+  const fold = new Fold(definition);
+  const tasks = new Tasks();
+  const pots: string[] = [];
+  for (const e of (await ask<{ events: Event[] }>(`/v1/runs/${run}/events/poll?timeout=1`)).events) {
+    fold.apply(e);
+    tasks.apply(e);
+    const pot = things(fold.variables).get("pot");
+    pots.push(pot === undefined ? "none" : pot.gone ? `gone ${pot.properties.size}` : `${pot.name} ${pot.properties.get("quantity") ?? ""}`);
+  }
+  assert.deepEqual(pots.filter((p, i) => p !== pots[i - 1]), ["none", "Pot ", "Pot 0.25", "gone 0"]);
+  assert.equal(things(fold.variables).get("water")?.properties.get("quantity"), 4.75);
+  const plan = await ask<Plan>("/v1/workspec/documents/tea/plan");
+  assert.equal(tasks.planSha256, plan.planSha256);
+  assert.deepEqual([tasks.now(0), tasks.done("brew", 5), tasks.done("brew", 1e9)], [28800000, undefined, { from: 29100000, to: 29340000 }]);
+  assert.deepEqual(performers(plan).map((p) => [p.id, p.tasks.map((t) => t.id)]), [["kettle", ["boil"]], ["ann", ["brew", "pour"]]]);
+  assert.deepEqual([planSpan(plan).from, planSpan(plan).to].map((ms) => planTime(ms, plan, false)), ["08:00", "08:10"]);
+  assert.equal(planTime(86400000 + 3661000, { originMs: 0 }, true), "2/01:01:01");
+  assert.equal(planTime(86400000, { originMs: 0, anchorDate: "2026-02-28" }, true), "2026-03-01 00:00");
+  assert(!isDocument({ ...definition, nodes: [...definition.nodes, { id: "x", typeId: "core.noop" }] }), "a workflow that only says that it is one");
 });

@@ -104,7 +104,7 @@ function Top() {
       <div>
         <Brand />
         <nav class="menu" aria-label={T.menu}>
-          {menu.filter((p) => may(...p.scopes)).map((p) => {
+          {menu.filter((p) => may(...p.scopes) && (p.offered?.() ?? true)).map((p) => {
             const n = p.badge?.() ?? 0;
             return (
               <a key={p.route} href={href(p.route ? [p.route] : [])} aria-current={page.value === p ? "page" : undefined}>

@@ -9,6 +9,8 @@ export interface Page {
   order?: number;
   /** What a key must be allowed before the page is offered. */
   scopes: string[];
+  /** Does the host have what it shows? */
+  offered?: () => boolean;
   /** A number beside its name in the menu. */
   badge?: () => number;
   view: (props: { path: string[] }) => JSX.Element;

@@ -4,6 +4,7 @@
 import { Channel, MASK } from "./channel";
 import { at, isObj, numberOf, textOf, type Json, type Obj } from "./json";
 import { Regions } from "./loops";
+import { isDocument } from "./plan";
 import { isFinal, type Definition, type Event, type NodeState, type Snapshot, type Status } from "./types";
 
 interface Node {
@@ -46,6 +47,7 @@ export class Fold {
   private readonly suspended = new Set<string>();
   private beforePause: Status = "running";
   private readonly masking: string;
+  private world = false; // a run of a WorkSpec document
   private regions: Regions | undefined; // of loops, once there is one
 
   constructor(readonly definition: Definition | null) {
@@ -66,13 +68,15 @@ export class Fold {
     for (const [name, value] of this.variables) to.variables.set(name, value);
     for (const [name, channel] of this.channels) to.channels.set(name, channel.copy());
     for (const id of this.suspended) to.suspended.add(id);
-    const { status, next, last, startedAt, completedAt, currentNodeId, outputs, error, beforePause, masking, definition } = this;
-    return Object.assign(to, { status, next, last, startedAt, completedAt, currentNodeId, outputs, error, beforePause, masking, definition });
+    const { status, next, last, startedAt, completedAt, currentNodeId, outputs, error, beforePause, masking, definition, world } = this;
+    return Object.assign(to, { status, next, last, startedAt, completedAt, currentNodeId, outputs, error, beforePause, masking, definition, world });
   }
 
   /** For a log that is too long to read before something is shown: nodes and status as the host says they are now. */
   static of(snapshot: Snapshot, definition: Definition | null, next: number): Fold {
     const fold = new Fold(definition);
+    fold.world = isDocument(definition);
+    if (fold.world) fold.variables.clear(); // what is gone now was there at first
     fold.status = snapshot.status;
     fold.next = next;
     fold.startedAt = snapshot.startedAt;
@@ -119,7 +123,8 @@ export class Fold {
         if (before === "paused") this.status = this.beforePause;
         break;
       case "variable.changed":
-        this.variables.set(textOf(p["name"]), this.hidden(textOf(p["name"]), p["next"]));
+        if (this.world) this.exist(textOf(p["name"]), p["next"]);
+        else this.variables.set(textOf(p["name"]), this.hidden(textOf(p["name"]), p["next"]));
         break;
       case "channel.written":
         this.write(e, p);
@@ -132,6 +137,13 @@ export class Fold {
   }
 
   private begin(p: Obj): void {
+    this.world = isObj(p["workspec"]);
+    if (this.world) {
+      const given = at(p["inputs"], "world");
+      for (const [id, values] of Object.entries(isObj(given) ? given : {}))
+        for (const [name, value] of Object.entries(isObj(values) ? values : {})) this.variables.set(`${id}.${name}`, value);
+      return;
+    }
     for (const [name, value] of Object.entries(isObj(p["inputs"]) ? p["inputs"] : {})) this.variables.set(name, value);
   }
 
@@ -145,6 +157,14 @@ export class Fold {
   private interrupted(id: string): void {
     const node = this.nodes.get(id);
     if (node) Object.assign(node, { status: "pending", retrying: true });
+  }
+
+  /** Variables of a document are what exists (WS-104): one without a next value is gone, and with a thing all that belongs to it. */
+  private exist(name: string, next: Json | undefined): void {
+    if (next === undefined) this.variables.delete(name);
+    else this.variables.set(name, next);
+    if (next !== null || name.includes(".")) return;
+    for (const other of [...this.variables.keys()]) if (other.startsWith(`${name}.`)) this.variables.delete(other);
   }
 
   /** Mode omit leaves the value out of the log. */

@@ -4,6 +4,7 @@ import { api, may } from "../../app/session";
 import { ApiError } from "../../lib/api";
 import { Fold } from "../../lib/fold";
 import { EventLog, PAGE } from "../../lib/log";
+import { Tasks } from "../../lib/plan";
 import { Spans } from "../../lib/spans";
 import { follow, take } from "../../lib/stream";
 import { isFinal, type Definition, type Event, type Snapshot } from "../../lib/types";
@@ -26,6 +27,7 @@ export class RunModel {
   readonly history: History = { states: [], whole: false };
   fold: Fold = new Fold(null);
   spans = new Spans();
+  readonly tasks = new Tasks(); // of a run of a WorkSpec document
   /** The log was too long to be read from its beginning: fold and spans began with a snapshot. */
   long = false;
   private readonly stop = new AbortController();
@@ -101,6 +103,7 @@ export class RunModel {
     for (const e of batch) {
       this.fold.apply(e);
       this.spans.apply(e);
+      this.tasks.apply(e);
       this.output.apply(e);
       if (!this.long) addHistory(this.history, this.fold);
     }

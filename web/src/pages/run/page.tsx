@@ -7,6 +7,7 @@ import { api, may, now } from "../../app/session";
 import { cli, curl } from "../../lib/commands";
 import { at, textOf } from "../../lib/json";
 import { ago, moment } from "../../lib/time";
+import { isDocument } from "../../lib/plan";
 import { isFinal, type Pending, type Snapshot } from "../../lib/types";
 import { T, thousands } from "../../text";
 import { CancelDialog } from "../../ui/cancel";
@@ -20,6 +21,7 @@ import { RunModel } from "./model";
 import { ChildrenPane, DataPane, ErrorWords, OutputPane } from "./panes";
 import { StatePane } from "./state";
 import { Timeline } from "./timeline";
+import { PlanPane, WorldPane } from "./world";
 
 const PICTURES = ["graph", "timeline"];
 const DETAILS = ["events", "state", "data", "output", "children"];
@@ -118,8 +120,11 @@ function Run({ id }: { id: string }) {
     return () => model.end();
   }, [model]);
   const q = route.value.query;
-  const picture = PICTURES.includes(q["picture"] ?? "") ? (q["picture"] as string) : "graph";
-  const tab = DETAILS.includes(q["tab"] ?? "") ? (q["tab"] as string) : "events";
+  const planned = isDocument(model.definition.value); // then it has a plan and a world, too
+  const pictures = planned ? [...PICTURES, "plan"] : PICTURES;
+  const details = planned ? [...DETAILS, "world"] : DETAILS;
+  const picture = pictures.includes(q["picture"] ?? "") ? (q["picture"] as string) : "graph";
+  const tab = details.includes(q["tab"] ?? "") ? (q["tab"] as string) : "events";
   const node = q["node"];
   const pick = (to: string | undefined): void => refine({ node: to });
   const snapshot = model.snapshot.value;
@@ -141,17 +146,17 @@ function Run({ id }: { id: string }) {
       <div class="panes">
         <section class="card pane" aria-label={T.run.picture}>
           <header class="apart">
-            <Tabs name={T.run.picture} tabs={named(PICTURES)} picked={picture} pick={(id) => refine({ picture: id })} panel="picture" />
+            <Tabs name={T.run.picture} tabs={named(pictures)} picked={picture} pick={(id) => refine({ picture: id })} panel="picture" />
             {node !== undefined && <button type="button" class="btn tiny" onClick={() => pick(undefined)}>{`${node} ×`}<span class="sr">{T.run.all}</span></button>}
           </header>
           <div class="body flush" id="picture" role="tabpanel" aria-labelledby={`picture-${picture}`}>
-            {picture === "graph" ? <Graph model={model} picked={node} pick={pick} /> : <Timeline model={model} picked={node} pick={pick} />}
+            {picture === "graph" ? <Graph model={model} picked={node} pick={pick} /> : picture === "plan" ? <PlanPane model={model} picked={node} pick={pick} /> : <Timeline model={model} picked={node} pick={pick} />}
           </div>
         </section>
         <section class="card pane" aria-label={T.run.details}>
-          <header><Tabs name={T.run.details} tabs={named(DETAILS)} picked={tab} pick={(id) => refine({ tab: id })} panel="details" /></header>
+          <header><Tabs name={T.run.details} tabs={named(details)} picked={tab} pick={(id) => refine({ tab: id })} panel="details" /></header>
           <div class="body flush" id="details" role="tabpanel" aria-labelledby={`details-${tab}`}>
-            {tab === "events" ? <Events model={model} node={node} fork={setForking} /> : tab === "state" ? <StatePane model={model} />
+            {tab === "events" ? <Events model={model} node={node} fork={setForking} /> : tab === "state" ? <StatePane model={model} /> : tab === "world" ? <WorldPane model={model} />
               : tab === "data" ? <DataPane model={model} node={node} /> : tab === "output" ? <OutputPane model={model} node={node} /> : <ChildrenPane model={model} />}
           </div>
         </section>

@@ -1,4 +1,5 @@
 // Variables, channels and nodes after any event: a slider that folds the log again up to there.
+import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { refine, route } from "../../app/route";
 import { Fold } from "../../lib/fold";
@@ -23,6 +24,7 @@ async function readAll(model: RunModel, say: (done: number) => void): Promise<vo
     for (let i = 0; i < events.length; i++) {
       fold.apply(events[i] as Event);
       addHistory(model.history, fold);
+      model.tasks.apply(events[i] as Event);
       if (i % SLICE === SLICE - 1) await new Promise((resolve) => setTimeout(resolve));
     }
     next = fold.next;
@@ -33,12 +35,29 @@ async function readAll(model: RunModel, say: (done: number) => void): Promise<vo
 }
 
 export function StatePane({ model }: { model: RunModel }) {
+  return (
+    <Past model={model}>
+      {(fold, before) => <Shown now={model.history.whole ? fold.snapshot() : (model.snapshot.value as Snapshot)} before={before?.snapshot()} />}
+    </Past>
+  );
+}
+
+/** The event that the page looks back to; undefined: the latest. */
+export function lookedAt(model: RunModel): number | undefined {
+  const asked = route.value.query["at"];
+  if (asked === undefined) return undefined;
+  const seq = Math.max(0, Number(asked) || 0);
+  return seq < model.log.length - 1 ? seq : undefined;
+}
+
+/** A slider over the events, and below it what was so after the one that it stands at. */
+export function Past({ model, children }: { model: RunModel; children: (now: Fold, before: Fold | undefined) => JSX.Element }) {
   model.version.value;
   const [done, setDone] = useState(-1);
   const last = model.log.length - 1;
-  const asked = route.value.query["at"];
-  const at = asked === undefined ? last : Math.max(0, Math.min(last, Number(asked) || 0));
-  const past = asked !== undefined && at < last;
+  const asked = lookedAt(model);
+  const past = asked !== undefined;
+  const at = asked ?? last;
   const start = useMemo(() => new Fold(model.definition.value ?? null), [model.definition.value]);
   const found = past ? stateAt(model.history, model.log, start, at) : model.fold;
   if (typeof found === "number") {
@@ -71,7 +90,7 @@ export function StatePane({ model }: { model: RunModel }) {
       ) : (
         <p role="status">{T.state.reading(thousands(done), thousands(model.log.length))}</p>
       )}
-      {fold ? <Shown now={model.history.whole ? fold.snapshot() : (model.snapshot.value as Snapshot)} before={before instanceof Fold ? before.snapshot() : undefined} /> : <p class="empty">{T.loading}</p>}
+      {fold ? children(fold, before instanceof Fold ? before : undefined) : <p class="empty">{T.loading}</p>}
     </div>
   );
 }
