@@ -22,6 +22,7 @@ BANNED_OUTSIDE_BASE = {
     "time": "clock_wall_ms", "rand": "rng_u64", "random": "rng_u64", "abort": "ASSERT", "gettimeofday": "clock_wall_ms",
     "clock_gettime": "clock_mono_ns",
 }
+ONE_WORD = re.compile(r"^static\b[^=;(]*[\s*]([a-z0-9]+)\(")
 LEFTOVERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 SQL = re.compile(r'"\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE TABLE|PRAGMA)\s', re.I)
 
@@ -55,6 +56,10 @@ def check(root: str, rel: str):
         if in_src and SQL.search(line) and not rel.startswith("src/store/"):
             yield "sql", "%s:%d: SQL lives in src/store" % (rel, no)
     if rel.endswith(".c"):
+        for no, line in enumerate(code.split("\n"), 1):
+            if in_src and (m := ONE_WORD.match(line)):
+                yield "one-word", "%s:%d: %s: a static helper says whose it is, %s_..." % (
+                    rel, no, m.group(1), os.path.basename(rel)[:-2])
         for no, length in functions(code):
             if length > FUNCTION_MAX:
                 yield "function-length", "%s:%d has %d lines" % (rel, no, length)

@@ -123,6 +123,21 @@ static int program_keeps(const struct step *st, const struct fork_job *j, struct
 
 /* --- begin --- */
 
+/* WR-263.  A run that shows a session executes nothing that could be executed again, and a branch
+ * is the agent's: it has the tokens. */
+static int led_refuse(enum fork_mode mode, struct wopr_error *err) {
+    int rc = wopr_error_set(
+        err, WOPR_E_CONFLICT,
+        mode == FORK_REPLAY
+            ? "the run shows a session, which executes nothing that could be replayed: the same "
+              "call of the tool continue_workflow gives the same answer"
+            : "the run shows a session: to branch it, call the tool continue_workflow at POST "
+              "/v1/mcp with the stateToken of the older step alone, then with the ackToken that "
+              "it gives");
+    wopr_error_details(err, "{\"reason\":\"workrail_run\",\"tool\":\"continue_workflow\"}");
+    return rc;
+}
+
 static int source_read(struct step *st, struct fork_job *j, struct wopr_error *err) {
     const struct engine_cmd *cmd = j->cmd;
     struct run_head head;
@@ -137,13 +152,7 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
         return wopr_error_set(err, WOPR_E_VERSION_MISMATCH, "a newer engine wrote the source");
     if (head.parked.n > 0)
         return wopr_error_set(err, WOPR_E_CORRUPT, "the source is parked; see 'wopr verify'");
-    if (run_is_led(&j->source.meta)) { /* WR-263: facts are replayed by tokens */
-        rc = wopr_error_set(err, WOPR_E_NOT_IMPLEMENTED,
-                            "the run shows a session: continue_workflow from an older node makes "
-                            "a branch");
-        wopr_error_details(err, "{\"reason\":\"workrail_run\"}");
-        return rc;
-    }
+    if (run_is_led(&j->source.meta)) return led_refuse(cmd->fork.mode, err);
     if (cmd->fork.from_seq == 0 ||
         cmd->fork.from_seq < head.next_seq) { /* FORK-4; 0 inherits nothing */
         j->source.head.next_seq = head.next_seq;

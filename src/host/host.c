@@ -467,9 +467,11 @@ static int build_audit(struct host *h, struct wopr_error *err) {
 }
 
 /* The tools of sessions are there when there is something to start, or to resume. */
+static bool sessions_asked(const struct config *cfg) { return cfg->host_sessions[0] != '\0'; }
+
 static int offer_sessions(struct host *h, struct wopr_error *err) {
     struct mcp_server *server = v1_mcp(h->v1);
-    if (server == NULL || h->cfg.host_sessions[0] == '\0') return 0;
+    if (server == NULL || !sessions_asked(&h->cfg)) return 0;
     const struct mcp_set *set = rail_tools(h->rail);
     if (set == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for tools");
     return mcp_server_add(server, set, err);
@@ -513,6 +515,7 @@ static int build_wire(struct host *h, struct wopr_error *err) {
         .model_classes = ai_file_classes(h->ai, h->arena),
         .fixtures = h->fixtures,
         .rail = h->rail,
+        .sessions = h->cfg.wire_mcp && sessions_asked(&h->cfg),
         .rail_version = WOPR_VERSION,
     };
 #define OPT_WIRE(...) FILL(vc, wire, __VA_ARGS__)

@@ -182,7 +182,7 @@ struct landing {
     int rc;
 };
 
-static void landed(void *ctx, struct plan *p, int rc) {
+static void append_landed(void *ctx, struct plan *p, int rc) {
     struct landing *l = ctx;
     (void)p; /* the caller has a reference of its own */
     pthread_mutex_lock(&l->lock);
@@ -196,7 +196,7 @@ static int commit_queued(struct rail *r, struct plan *p, struct wr_fault *f) {
     struct landing l = {.rc = 0};
     if (clock_cond_init(&l.ready) != 0) return wr_no_memory(f);
     pthread_mutex_init(&l.lock, NULL);
-    int rc = journal_append(r->cfg.journal, plan_ref(p), landed, &l);
+    int rc = journal_append(r->cfg.journal, plan_ref(p), append_landed, &l);
     if (rc != 0) {
         plan_unref(p);
         (void)wopr_error_set(&f->e, rc, "%s", wopr_err_text(rc));

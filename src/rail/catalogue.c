@@ -157,7 +157,7 @@ static const struct wr_step *first_step(const struct wr_workflow *c) {
     return NULL;
 }
 
-static int unknown(struct rail_op *o, struct str id) {
+static int catalogue_unknown(struct rail_op *o, struct str id) {
     const struct rail *r = o->rail;
     char near[300] = "";
     size_t n = 0, at = place_of(r, id), from = at > 1 ? at - 1 : 0;
@@ -176,7 +176,7 @@ int rail_inspect(struct rail_op *o, const struct wr_call *call, struct str *json
     const struct rail_workflow *f = rail_workflow_find(o->rail, call->workflow_id);
     bool metadata = str_eqc(call->mode, "metadata");
     struct jobj b;
-    if (!f) return unknown(o, call->workflow_id);
+    if (!f) return catalogue_unknown(o, call->workflow_id);
     const struct wr_step *first = metadata ? NULL : first_step(&f->compiled);
     jobj_begin(&b, CATALOGUE_BYTES_MAX);
     jw_kstr(&b.w, "workflowId", f->compiled.id);

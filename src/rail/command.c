@@ -65,7 +65,7 @@ static int cancel_plan(const struct rail *r, const struct engine_cmd *cmd, const
     return p->failed;
 }
 
-static void cancel(struct rail *r, struct engine_cmd *cmd, struct arena *a) {
+static void command_cancel(struct rail *r, struct engine_cmd *cmd, struct arena *a) {
     struct wr_fault f = {.code = WR_FINE};
     struct rail_shown shown = {.wf = NULL};
     struct plan *p = plan_new();
@@ -101,7 +101,7 @@ struct answering {
     struct plan *committed; /* answered once the lock is free: what the client does next needs it */
 };
 
-static bool names(const struct engine_cmd *cmd, const struct interrupt_row *r) {
+static bool command_names(const struct engine_cmd *cmd, const struct interrupt_row *r) {
     return cmd->resolve.via == RESOLVE_TOKEN ? str_eq(cmd->resolve.interrupt_id, r->interrupt_id)
                                              : str_eq(cmd->resolve.node_id, r->node_id);
 }
@@ -114,7 +114,7 @@ static int question_find(struct answering *w, int64_t run_no) {
         store_interrupts_of_run(w->rail->cfg.store, run_no, STR_NONE, false, w->a, &l, &w->f.e);
     if (rc != 0) return rc;
     for (size_t i = 0; i < l.n; i++)
-        if (names(w->cmd, &l.v[i])) last = &l.v[i];
+        if (command_names(w->cmd, &l.v[i])) last = &l.v[i];
     if (!last)
         return wopr_error_set(&w->f.e, WOPR_E_INTERRUPT_NOT_FOUND, "the run has no such interrupt");
     w->row = *last;
@@ -241,7 +241,8 @@ static int answer_do(struct answering *w, int64_t run_no) {
     return rc == 0 ? answer_locked(w, run_no) : rc;
 }
 
-static void answer(struct rail *r, struct engine_cmd *cmd, int64_t run_no, struct arena *a) {
+static void command_answer(struct rail *r, struct engine_cmd *cmd, int64_t run_no,
+                           struct arena *a) {
     struct answering w = {.rail = r, .cmd = cmd, .a = a};
     w.f.code = WR_FINE;
     int rc = answer_do(&w, run_no);
@@ -265,9 +266,9 @@ static void work_do(struct rail *r, struct rail_work *w) {
         cmd_failed(w->cmd, WOPR_E_NO_MEMORY, wopr_err_text(WOPR_E_NO_MEMORY));
         engine_answer(r->commands.engine, w->cmd);
     } else if (w->cmd->op == ENGINE_CANCEL) {
-        cancel(r, w->cmd, a);
+        command_cancel(r, w->cmd, a);
     } else {
-        answer(r, w->cmd, w->run_no, a);
+        command_answer(r, w->cmd, w->run_no, a);
     }
     arena_free(a);
     mem_free(w);

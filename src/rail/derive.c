@@ -142,7 +142,7 @@ void derive_start(struct deriving *d) {
 }
 
 /* --- an existing run --- */
-static int cancelled(struct deriving *d) {
+static int derive_cancelled(struct deriving *d) {
     return wr_fail(d->f, WR_PRECONDITION_FAILED, "",
                    "the run of this session was cancelled, nothing can be added to it; start a new"
                    " session, or read this one with a rehydrate");
@@ -163,7 +163,7 @@ static int place_find(struct deriving *d, struct str node_id, struct place *out)
         return wr_fail(d->f, WR_INTERNAL_ERROR, "",
                        "the run that shows this session is gone; export the session and import it");
     if (rc != 0) return wr_fail_as(d->f, WR_SESSION_LOAD_FAILED, rc);
-    return out->head.status == RUN_CANCELLED ? cancelled(d) : 0;
+    return out->head.status == RUN_CANCELLED ? derive_cancelled(d) : 0;
 }
 
 /* WR-264: who cancels the run of a session stops all its branches. */

@@ -178,7 +178,7 @@ static int whole_write(void *ctx, struct store *s, struct wopr_error *err) {
     return store_apply_whole(s, w->plans, w->n, err);
 }
 
-static int refused(struct importing *m, int rc) {
+static int import_refused(struct importing *m, int rc) {
     if (rc == WOPR_E_QUOTA)
         return wr_fail(m->f, WR_PRECONDITION_FAILED, "",
                        "the tenant's room for logs is used up; ask the operator for more");
@@ -198,7 +198,7 @@ static int import_try(struct importing *m, const struct session_log *log, struct
     if (rc == 0) {
         struct whole w = {runs.plans, runs.plans_nr};
         rc = rail_side(m->rail, whole_write, &w, &m->f->e);
-        if (rc != 0 && rc != WOPR_E_EXISTS) rc = refused(m, rc);
+        if (rc != 0 && rc != WOPR_E_EXISTS) rc = import_refused(m, rc);
     }
     import_runs_fini(&runs);
     return rc;

@@ -58,7 +58,7 @@ static int start_commit(struct rail_op *o, struct wr_plan *plan, const struct wr
     return rc;
 }
 
-static int start(struct rail_op *o, const struct wr_call *call, struct str *json) {
+static int rail_session_start(struct rail_op *o, const struct wr_call *call, struct str *json) {
     const struct rail_workflow *w;
     struct wr_started ids;
     struct wr_plan plan;
@@ -159,8 +159,8 @@ static int advance_plan(const struct writing *w, struct wr_plan *out) {
     return wr_advance_plan(&w->op->op, w->op->session.truth, w->in, out, w->op->f);
 }
 
-static int advance(struct rail_op *o, const struct wr_call *call, const struct wr_token *ack,
-                   struct str *json) {
+static int rail_advance(struct rail_op *o, const struct wr_call *call, const struct wr_token *ack,
+                        struct str *json) {
     struct wr_advance in = {.ack = *ack,
                             .context = call->context,
                             .output = call->output,
@@ -181,7 +181,7 @@ static int continue_call(struct rail_op *o, const struct wr_call *call, struct s
     if (rc == 0 && call->advance) rc = wr_token_scope(&state, &ack, "ackToken", o->f);
     if (rc == 0) rc = token_located(o, &state, "stateToken");
     if (rc != 0) return rc;
-    if (call->advance) return advance(o, call, &ack, json);
+    if (call->advance) return rail_advance(o, call, &ack, json);
     return wr_rehydrate_reply(&o->op, o->session.truth, &state, call->state_token, json, o->f);
 }
 
@@ -194,7 +194,7 @@ static int checkpoint_plan(const struct writing *w, struct wr_plan *out) {
     return wr_checkpoint_plan(&w->op->op, w->op->session.truth, w->in, out, w->op->f);
 }
 
-static int checkpoint(struct rail_op *o, const struct wr_call *call, struct str *json) {
+static int rail_checkpoint(struct rail_op *o, const struct wr_call *call, struct str *json) {
     struct wr_checkpoint in = {.output = call->output};
     struct wr_token state;
     int rc = wr_token_read(&o->keys, call->checkpoint_token, WR_TOKEN_CHECKPOINT, "checkpointToken",
@@ -218,11 +218,11 @@ static int call_do(struct rail_op *o, const struct wr_call *call, struct str *js
     case WR_TOOL_INSPECT:
         return rail_inspect(o, call, json);
     case WR_TOOL_START:
-        return start(o, call, json);
+        return rail_session_start(o, call, json);
     case WR_TOOL_CONTINUE:
         return continue_call(o, call, json);
     case WR_TOOL_CHECKPOINT:
-        return checkpoint(o, call, json);
+        return rail_checkpoint(o, call, json);
     case WR_TOOL_RESUME:
         return rail_resume(o, call, json);
     case WR_TOOLS:

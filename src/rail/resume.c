@@ -67,7 +67,7 @@ static int row_take(void *ctx, const struct session_resume_row *row, struct wopr
     return rc;
 }
 
-static int rank(struct search *s, const struct wr_call *call) {
+static int resume_rank(struct search *s, const struct wr_call *call) {
     struct rail_op *o = s->op;
     int rc = wr_ranking_begin(&s->ranking, call->query, call->branch, call->head_sha, o->a);
     if (rc == 0)
@@ -115,7 +115,7 @@ int rail_resume(struct rail_op *o, const struct wr_call *call, struct str *json)
     if (s) *s = (struct search){.op = o, .text = arena_new(TEXT_ARENA)};
     if (s && !s->text) rc = wr_no_memory(o->f);
     while (rc == 1 && s->damaged_nr < DAMAGED_MAX) {
-        rc = rank(s, call);
+        rc = resume_rank(s, call);
         if (rc == 0) rc = candidates_read(s, tokens);
     }
     if (rc == 1)

@@ -30,9 +30,9 @@ struct judge {
 };
 
 /* Ends the judgement; false, so that a caller can return it. */
-static bool spoil(struct judge *j, enum rail_reason reason, const char *fmt, ...)
+static bool session_spoil(struct judge *j, enum rail_reason reason, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static bool spoil(struct judge *j, enum rail_reason reason, const char *fmt, ...) {
+static bool session_spoil(struct judge *j, enum rail_reason reason, const char *fmt, ...) {
     struct rail_session *s = j->out;
     va_list ap;
     va_start(ap, fmt);
@@ -50,8 +50,9 @@ static bool read_failed(struct judge *j, const struct wr_fault *f, const char *w
         j->rc = WOPR_E_NO_MEMORY;
         return false;
     }
-    return spoil(j, f->code == WR_SCHEMA_UNKNOWN_VERSION ? RAIL_UNKNOWN_SCHEMA : RAIL_SCHEMA_FAILED,
-                 "%s %lld: %.100s", what, (long long)at, f->e.message);
+    return session_spoil(
+        j, f->code == WR_SCHEMA_UNKNOWN_VERSION ? RAIL_UNKNOWN_SCHEMA : RAIL_SCHEMA_FAILED,
+        "%s %lld: %.100s", what, (long long)at, f->e.message);
 }
 
 /* --- records --- */
@@ -69,15 +70,16 @@ static bool record_judge(struct judge *j, size_t i, struct wr_record *out) {
     const struct session_record_row *row = &j->log->records.v[i];
     struct wr_fault f;
     if (row->index != (int64_t)i)
-        return spoil(j, RAIL_NON_CONTIGUOUS, "record %zu of the manifest is missing", i);
+        return session_spoil(j, RAIL_NON_CONTIGUOUS, "record %zu of the manifest is missing", i);
     if (wr_record_read(row->record.bytes, j->a, out, &f) != 0)
         return read_failed(j, &f, "record", row->index);
     if (out->manifest_index != row->index)
-        return spoil(j, RAIL_NON_CONTIGUOUS, "record %zu says that it is another one", i);
+        return session_spoil(j, RAIL_NON_CONTIGUOUS, "record %zu says that it is another one", i);
     if (!str_eq(out->session_id, j->log->head.session_id))
-        return spoil(j, RAIL_SCHEMA_FAILED, "record %zu is of another session", i);
+        return session_spoil(j, RAIL_SCHEMA_FAILED, "record %zu is of another session", i);
     if (!columns_of_record(&row->record, out))
-        return spoil(j, RAIL_SCHEMA_FAILED, "the columns of record %zu differ from its bytes", i);
+        return session_spoil(j, RAIL_SCHEMA_FAILED,
+                             "the columns of record %zu differ from its bytes", i);
     return true;
 }
 
@@ -92,12 +94,13 @@ static bool rows_there(struct judge *j, const struct wr_record *seg) {
     const struct session_events *l = &j->log->events;
     size_t n = (size_t)(seg->last_index - seg->first_index + 1);
     if (seg->first_index != j->next)
-        return spoil(j, RAIL_NON_CONTIGUOUS, "a segment begins at event %lld, expected %lld",
-                     (long long)seg->first_index, (long long)j->next);
+        return session_spoil(j, RAIL_NON_CONTIGUOUS,
+                             "a segment begins at event %lld, expected %lld",
+                             (long long)seg->first_index, (long long)j->next);
     for (size_t i = 0; i < n; i++)
         if (j->event + i >= l->n || l->v[j->event + i].index != seg->first_index + (int64_t)i)
-            return spoil(j, RAIL_MISSING_SEGMENT, "event %lld is missing",
-                         (long long)(seg->first_index + (int64_t)i));
+            return session_spoil(j, RAIL_MISSING_SEGMENT, "event %lld is missing",
+                                 (long long)(seg->first_index + (int64_t)i));
     return true;
 }
 
@@ -112,8 +115,9 @@ static bool segment_digest(struct judge *j, const struct wr_record *seg, size_t 
     }
     if (sum.bytes == seg->segment_bytes && str_eq(wr_digest_str(&sum.digest), seg->sha256))
         return true;
-    return spoil(j, RAIL_DIGEST_MISMATCH, "the segment of events %lld to %lld has another digest",
-                 (long long)seg->first_index, (long long)seg->last_index);
+    return session_spoil(j, RAIL_DIGEST_MISMATCH,
+                         "the segment of events %lld to %lld has another digest",
+                         (long long)seg->first_index, (long long)seg->last_index);
 }
 
 static bool event_judge(struct judge *j, size_t row) {
@@ -123,14 +127,15 @@ static bool event_judge(struct judge *j, size_t row) {
     if (wr_event_read(r->event.bytes, j->a, e, &f) != 0)
         return read_failed(j, &f, "event", r->index);
     if (e->index != r->index)
-        return spoil(j, RAIL_NON_CONTIGUOUS, "event %lld says that it is another one",
-                     (long long)r->index);
+        return session_spoil(j, RAIL_NON_CONTIGUOUS, "event %lld says that it is another one",
+                             (long long)r->index);
     if (!str_eq(e->session_id, j->log->head.session_id))
-        return spoil(j, RAIL_SCHEMA_FAILED, "event %lld is of another session",
-                     (long long)r->index);
+        return session_spoil(j, RAIL_SCHEMA_FAILED, "event %lld is of another session",
+                             (long long)r->index);
     if (!columns_of_event(&r->event, e))
-        return spoil(j, RAIL_SCHEMA_FAILED, "the columns of event %lld differ from its bytes",
-                     (long long)r->index);
+        return session_spoil(j, RAIL_SCHEMA_FAILED,
+                             "the columns of event %lld differ from its bytes",
+                             (long long)r->index);
     return true;
 }
 
@@ -142,15 +147,15 @@ static bool events_fit(struct judge *j, size_t n) {
         if (wr_session_add(j->out->truth, e, &f) == 0) continue;
         if (f.e.code == WOPR_E_NO_MEMORY) j->rc = WOPR_E_NO_MEMORY;
         j->refold = true;
-        return j->rc == 0 ? spoil(j, RAIL_NON_CONTIGUOUS, "event %lld: %.120s", (long long)e->index,
-                                  f.e.message)
+        return j->rc == 0 ? session_spoil(j, RAIL_NON_CONTIGUOUS, "event %lld: %.120s",
+                                          (long long)e->index, f.e.message)
                           : false;
     }
     return true;
 }
 
 /* --- a group --- */
-static bool pinned(const struct wr_record *pins, size_t n, const struct wr_event *e) {
+static bool session_pinned(const struct wr_record *pins, size_t n, const struct wr_event *e) {
     for (size_t i = 0; i < n; i++)
         if (pins[i].pin.event_index == e->index &&
             str_eq(pins[i].pin.snapshot_ref, e->u.node.snapshot_ref) &&
@@ -163,12 +168,13 @@ static bool pins_judge(struct judge *j, const struct wr_record *seg, size_t pins
     const struct wr_record *v = &j->out->records[j->record + 1];
     for (size_t i = 0; i < pins; i++)
         if (v[i].pin.event_index < seg->first_index || v[i].pin.event_index > seg->last_index)
-            return spoil(j, RAIL_NON_CONTIGUOUS, "a snapshot is pinned outside of its segment");
+            return session_spoil(j, RAIL_NON_CONTIGUOUS,
+                                 "a snapshot is pinned outside of its segment");
     for (int64_t k = seg->first_index; k <= seg->last_index; k++) {
         const struct wr_event *e = &j->out->events[k];
-        if (e->kind == WR_NODE_CREATED && !pinned(v, pins, e))
-            return spoil(j, RAIL_MISSING_SEGMENT, "the snapshot of event %lld is not pinned",
-                         (long long)k);
+        if (e->kind == WR_NODE_CREATED && !session_pinned(v, pins, e))
+            return session_spoil(j, RAIL_MISSING_SEGMENT,
+                                 "the snapshot of event %lld is not pinned", (long long)k);
     }
     return true;
 }
@@ -178,7 +184,7 @@ static bool group_judge(struct judge *j) {
     size_t pins = 0;
     if (!record_judge(j, j->record, seg)) return false;
     if (seg->kind != WR_SEGMENT_CLOSED)
-        return spoil(j, RAIL_NON_CONTIGUOUS, "record %zu belongs to no segment", j->record);
+        return session_spoil(j, RAIL_NON_CONTIGUOUS, "record %zu belongs to no segment", j->record);
     if (!rows_there(j, seg)) return false;
     size_t n = (size_t)(seg->last_index - seg->first_index + 1);
     if (!segment_digest(j, seg, n)) return false;

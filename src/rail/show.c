@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 #include "rail/rail_int.h"
+#include "rail/tools.h"
+#include "workrail/registry.h"
 
 enum { SHOW_ARENA = 64 << 20, SHOW_READ_MAX = 200, SHOW_TRACES_MAX = 100 };
 
@@ -455,6 +457,57 @@ int rail_show_workflow(struct rail *r, const struct rail_view *v,
     else if (rc == 0 && !w) rc = wr_fail(f, WR_NOT_FOUND, "id", "no such workflow here");
     else if (rc == 0) bytes = str_eqc(in->view, "source") ? w->source : w->compiled.bytes;
     if (rc == 0) buf_adds(out, bytes);
+    arena_free(a);
+    return rc == 0 && buf_failed(out) ? wr_no_memory(f) : rc;
+}
+
+/* --- what is built in, and what was configured --- */
+int rail_show_builtins(struct buf *out, struct wr_fault *f) {
+    struct jw w;
+    f->code = WR_FINE;
+    jw_init(&w, out);
+    wr_builtins_write(&w);
+    return buf_failed(out) ? wr_no_memory(f) : 0;
+}
+
+static void applied_write(const struct rail *r, bool offered, struct jw *w) {
+    jw_object(w);
+    jw_kint(w, "retentionMs", r->cfg.retention_ms);
+    jw_key(w, "tools");
+    if (offered) rail_tools_write(r, w);
+    else jw_raw(w, STR("[]"));
+    jw_key(w, "workflows");
+    jw_array(w);
+    for (size_t i = 0; i < r->workflows_nr; i++) {
+        jw_object(w);
+        jw_kstr(w, "workflowId", r->workflows[i].compiled.id);
+        jw_kstr(w, "workflowHash", wr_digest_str(&r->workflows[i].compiled.hash));
+        jw_end_object(w);
+    }
+    jw_end_array(w);
+    jw_end_object(w);
+}
+
+int rail_show_config(struct rail *r, bool offered, struct buf *out, struct wr_fault *f) {
+    struct arena *a = arena_new(SHOW_ARENA);
+    struct buf b;
+    struct jw w;
+    struct str applied = STR_NONE;
+    f->code = WR_FINE;
+    buf_init(&b, SHOW_ARENA);
+    jw_init(&w, &b);
+    applied_write(r, offered, &w);
+    int rc = !a || buf_failed(&b) ? wr_no_memory(f)
+                                  : wr_canonical(buf_str(&b), &JSON_LIMITS_STORED, a, &applied, f);
+    if (rc == 0) {
+        const struct wr_digest hash = wr_digest_of(applied);
+        jw_init(&w, out);
+        jw_object(&w);
+        jw_kraw(&w, "applied", applied);
+        jw_kstr(&w, "appliedConfigHash", wr_digest_str(&hash));
+        jw_end_object(&w);
+    }
+    buf_fini(&b);
     arena_free(a);
     return rc == 0 && buf_failed(out) ? wr_no_memory(f) : rc;
 }

@@ -199,6 +199,13 @@ static bool row_allowed(const struct rail *r, enum wr_tool tool) {
     return tool != WR_TOOL_RESUME || r->cfg.resume;
 }
 
+void rail_tools_write(const struct rail *r, struct jw *w) {
+    jw_array(w);
+    for (enum wr_tool i = 0; i < WR_TOOLS; i++)
+        if (row_allowed(r, i)) jw_strz(w, ROWS[i].name);
+    jw_end_array(w);
+}
+
 const struct mcp_set *rail_tools(struct rail *r) {
     struct mcp_tool *rows = ARENA_ARRAY(r->arena, struct mcp_tool, WR_TOOLS);
     struct mcp_set *set = ARENA_NEW(r->arena, struct mcp_set);

@@ -9,6 +9,9 @@
 
 /* Rows for a server: those that the flags of r allow (WR-213).  Lives as long as r. */
 const struct mcp_set *rail_tools(struct rail *r);
+/* Their names, as one JSON array. */
+struct jw;
+void rail_tools_write(const struct rail *r, struct jw *w);
 /* All rows, whatever the flags, with nothing behind them: to be described. */
 extern const struct mcp_set RAIL_TOOLS_DESCRIBED;
 

@@ -456,6 +456,25 @@ static void over_mcp(void) {
     say("getHostResourceMetadata", "/.well-known/oauth-protected-resource", NULL, NO_BEARER, 200);
 }
 
+/* What only the agent's tools do says so, and with which tool (WR-263, WR-265). */
+static void session_refusals(const char *workflow, const char *run) {
+    struct reply r =
+        say("createRun", "/v1/runs", fmt("{\"workflowId\":\"%s\"}", workflow), NULL, 400);
+    const char *text = arena_cstr(test_arena(), r.body);
+    cr_expect(strstr(text, "\"session_workflow\"") && strstr(text, "start_workflow"), "%s", text);
+    const char *fork_path = fmt("/v1/runs/%s:fork", run);
+    r = say("forkRun", fork_path, "{\"fromSeq\":1,\"mode\":\"branch\"}", NULL, 409);
+    cr_expect(str_eqc(text_at(r.body, "details.reason"), "workrail_run"));
+    text = arena_cstr(test_arena(), r.body);
+    cr_expect_not_null(strstr(text, "stateToken"), "%s", text);
+    r = say("forkRun", fork_path, "{\"fromSeq\":1,\"mode\":\"replay\"}", NULL, 409);
+    cr_expect(str_eqc(text_at(r.body, "details.tool"), "continue_workflow"));
+    r = ask(&sv, "GET", "/.well-known/openwop", NULL, NULL);
+    struct str told = at(r.body, "extensions.x-workrail");
+    cr_expect(str_eqc(text_at(told, "sessions"), "/v1/x-workrail/sessions"), STR_FMT,
+              STR_ARG(told));
+}
+
 static void sessions(void) {
     const char *path = "/v1/x-workrail", *flows = fmt("%s/workflows", path);
     struct reply r = say("listSessionWorkflows", flows, NULL, NULL, 200);
@@ -465,6 +484,16 @@ static void sessions(void) {
     say("getSessionWorkflow", one, NULL, NULL, 200);
     say("getSessionWorkflow", fmt("%s?view=source", one), NULL, NULL, 200);
     say("getSessionWorkflow", fmt("%s/project.none", flows), NULL, NULL, 404);
+    say("listSessionBuiltins", fmt("%s/builtins", path), NULL, NULL, 200);
+    r = say("getSessionConfig", fmt("%s/config", path), NULL, NULL, 200);
+    cr_expect(str_eqc(text_at(r.body, "applied.tools.0"), "list_workflows"), STR_FMT,
+              STR_ARG(r.body));
+    cr_expect(str_eq(text_at(r.body, "applied.workflows.0.workflowId"), id));
+    struct sha256 applied = sha256_of(at(r.body, "applied"));
+    char hex[65];
+    sha256_hex(&applied, hex);
+    cr_expect(str_eqc(text_at(r.body, "appliedConfigHash"), fmt("sha256:%s", hex)), STR_FMT,
+              STR_ARG(r.body)); /* WR-252 */
     const char *start =
         fmt("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
             "\"name\":\"start_workflow\",\"arguments\":{\"workflowId\":\"" STR_FMT "\"}}}",
@@ -481,6 +510,8 @@ static void sessions(void) {
     struct str node = json_string(json_path_get(r.body, STR("runs.0.nodes.0.nodeId"), test_arena()),
                                   test_arena());
     say("getSession", fmt("%s/sessions/sess_none", path), NULL, NULL, 404);
+    session_refusals(arena_cstr(test_arena(), id),
+                     arena_cstr(test_arena(), text_at(at(r.body, "runs.0"), "runId")));
     say("getSessionNode", fmt("%s/nodes/" STR_FMT, own, STR_ARG(node)), NULL, NULL, 200);
     say("getSessionNode", fmt("%s/nodes/node_none", own), NULL, NULL, 404);
     r = say("exportSession", fmt("%s/bundle", own), NULL, NULL, 200);

@@ -499,7 +499,8 @@ Test(mcp, switched_off_it_is_neither_served_nor_advertised) {
     static struct server off;
     cr_expect_not_null(
         strstr(ask(&sv, "GET", "/.well-known/openwop", NULL, NULL).body.p, "\"mcpServer\""));
-    static const char *const OFF[] = {"--mcp=off", NULL};
+    static const char *const OFF[] = {"--mcp=off", "--session-workflows",
+                                      WOPR_SOURCE_DIR "/docs/examples/workrail", NULL};
     server_start(&off, OFF);
     struct reply r = ask(&off, "POST", "/v1/mcp", PING, NULL);
     expect_error(&r, 501, "not_implemented");
@@ -507,6 +508,7 @@ Test(mcp, switched_off_it_is_neither_served_nor_advertised) {
     expect_error(&r, 501, "not_implemented");
     r = ask(&off, "GET", "/.well-known/openwop", NULL, NULL);
     cr_expect_null(strstr(r.body.p, "\"mcpServer\""));
+    cr_expect_null(strstr(r.body.p, "\"x-workrail\""), "no tools, so no session can begin");
     server_end(&off);
 }
 

@@ -197,6 +197,12 @@ class Sessions:
         path = {"sessionWorkflowId": workflow_id}
         return cast(wire.SessionWorkflow, self._call("getSessionWorkflow", path=path, query=given(view=view, hash=hash), **options))
 
+    def builtins(self, **options: Unpack[CallOptions]) -> wire.SessionBuiltins:
+        return cast(wire.SessionBuiltins, self._call("listSessionBuiltins", **options))
+
+    def config(self, **options: Unpack[CallOptions]) -> wire.SessionConfig:
+        return cast(wire.SessionConfig, self._call("getSessionConfig", **options))
+
 
 class Agents:
     """Agents of the workspace: new runs go by what is stored when they start."""

@@ -1590,6 +1590,30 @@ class SessionWorkflows(TypedDict):
     workflows: List[Dict[str, Any]]
 
 
+class SessionBuiltins(TypedDict):
+    capabilities: List[str]
+    contracts: List[Dict[str, Any]]
+    features: List[Dict[str, Any]]
+    refs: List[Dict[str, Any]]
+    templates: List[Dict[str, Any]]
+
+
+class SessionConfigWorkflow(TypedDict):
+    workflowId: str
+    workflowHash: str
+
+
+class SessionConfigApplied(TypedDict):
+    retentionMs: int
+    tools: List[str]
+    workflows: List[SessionConfigWorkflow]
+
+
+class SessionConfig(TypedDict):
+    applied: SessionConfigApplied
+    appliedConfigHash: str
+
+
 SessionWorkflow = Dict[str, Any]
 
 
@@ -1689,4 +1713,6 @@ OPERATIONS: Dict[str, Operation] = {
     "importSession": Operation("POST", "/v1/x-workrail/bundles", False),
     "listSessionWorkflows": Operation("GET", "/v1/x-workrail/workflows", False),
     "getSessionWorkflow": Operation("GET", "/v1/x-workrail/workflows/{sessionWorkflowId}", False),
+    "listSessionBuiltins": Operation("GET", "/v1/x-workrail/builtins", False),
+    "getSessionConfig": Operation("GET", "/v1/x-workrail/config", False),
 }

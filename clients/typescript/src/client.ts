@@ -127,6 +127,14 @@ class Sessions {
   workflow(sessionWorkflowId: string, query: wire.GetSessionWorkflowQuery = {}, options?: CallOptions): Promise<wire.SessionWorkflow> {
     return this.transport.call("getSessionWorkflow", { path: { sessionWorkflowId }, query: query as Query }, options);
   }
+
+  builtins(options?: CallOptions): Promise<wire.SessionBuiltins> {
+    return this.transport.call("listSessionBuiltins", {}, options);
+  }
+
+  config(options?: CallOptions): Promise<wire.SessionConfig> {
+    return this.transport.call("getSessionConfig", {}, options);
+  }
 }
 
 /** Agents of the workspace: new runs go by what is stored when they start. */

@@ -2064,6 +2064,33 @@ export interface SessionWorkflows {
   workflows: Record<string, unknown>[];
 }
 
+export interface SessionBuiltins {
+  capabilities: string[];
+  contracts: Record<string, unknown>[];
+  features: Record<string, unknown>[];
+  refs: Record<string, unknown>[];
+  templates: Record<string, unknown>[];
+}
+
+export interface SessionConfigWorkflow {
+  workflowId: string;
+  workflowHash: string;
+}
+
+export interface SessionConfigApplied {
+  /** After its last change a session is removed; 0: never. */
+  retentionMs: number;
+  /** Offered over MCP. */
+  tools: string[];
+  workflows: SessionConfigWorkflow[];
+}
+
+export interface SessionConfig {
+  applied: SessionConfigApplied;
+  /** SHA-256 of the canonical bytes of applied: equal on hosts that offer the same. */
+  appliedConfigHash: string;
+}
+
 /** The document itself: a source or a compiled form. */
 export type SessionWorkflow = Record<string, unknown>;
 
@@ -2396,6 +2423,8 @@ export const operations = {
   importSession: { method: "POST", path: "/v1/x-workrail/bundles", idempotent: false },
   listSessionWorkflows: { method: "GET", path: "/v1/x-workrail/workflows", idempotent: false },
   getSessionWorkflow: { method: "GET", path: "/v1/x-workrail/workflows/{sessionWorkflowId}", idempotent: false },
+  listSessionBuiltins: { method: "GET", path: "/v1/x-workrail/builtins", idempotent: false },
+  getSessionConfig: { method: "GET", path: "/v1/x-workrail/config", idempotent: false },
 } as const;
 
 export type OperationId = keyof typeof operations;

@@ -392,6 +392,17 @@ static void put_workspec(struct jw *w) {
     jw_end_object(w);
 }
 
+static void put_sessions(struct jw *w) { /* WR-267 */
+    jw_object(w);
+    jw_kbool(w, "supported", true);
+    jw_kstrz(w, "tools", "/v1/mcp");
+    jw_kstrz(w, "sessions", "/v1/x-workrail/sessions");
+    jw_kstrz(w, "workflows", "/v1/x-workrail/workflows");
+    jw_kstrz(w, "bundles", "/v1/x-workrail/bundles");
+    jw_kraw(w, "bundleSchemaVersions", STR("[1]"));
+    jw_end_object(w);
+}
+
 static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_object(w);
     jw_key(w, "interrupts");
@@ -413,13 +424,6 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
     jw_end_object(w);
     jw_key(w, "workspec"); /* docs/workspec.md, WS-93 */
     put_workspec(w);
-    if (c->rail) { /* docs/workrail.md, WR-267 */
-        jw_key(w, "x-workrail");
-        jw_object(w);
-        jw_kbool(w, "supported", true);
-        jw_kstrz(w, "path", "/v1/x-workrail");
-        jw_end_object(w);
-    }
     jw_key(w, "agentManifests"); /* docs/agents.md */
     jw_object(w);
     jw_kbool(w, "supported", true);
@@ -435,6 +439,10 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
         jw_key(w, "protocolVersions");
         string_list(w, MCP_VERSIONS);
         jw_end_object(w);
+    }
+    if (c->sessions) { /* docs/workrail.md */
+        jw_key(w, "x-workrail");
+        put_sessions(w);
     }
     jw_key(w, "limits");
     jw_object(w);

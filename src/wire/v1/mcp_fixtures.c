@@ -22,14 +22,14 @@ static int error_fixture(struct mcp_call *call) {
 }
 
 /* What the user said to the question key, raw; empty: nothing that was accepted. */
-static struct str said(const struct mcp_call *call, const char *key) {
+static struct str mcp_fixtures_said(const struct mcp_call *call, const char *key) {
     struct str answer = json_get(call->input_responses, key);
     bool accepted = str_eqc(json_get(answer, "action"), "\"accept\"");
     return accepted ? json_get(answer, "content") : STR_NONE;
 }
 
 static int name_fixture(struct mcp_call *call) {
-    struct str raw = json_get(said(call, "user_name"), "name");
+    struct str raw = json_get(mcp_fixtures_said(call, "user_name"), "name");
     struct str name = json_string(raw, call->arena);
     if (name.n == 0)
         return mcp_ask_user(call, STR(FORM("user_name", "What is your name?", "name", "string")),
@@ -39,16 +39,16 @@ static int name_fixture(struct mcp_call *call) {
 }
 
 static int state_fixture(struct mcp_call *call) {
-    if (said(call, "confirm").n == 0 || !str_eqc(call->request_state, "confirming"))
+    if (mcp_fixtures_said(call, "confirm").n == 0 || !str_eqc(call->request_state, "confirming"))
         return mcp_ask_user(call, STR(FORM("confirm", "Please confirm", "ok", "boolean")),
                             STR("confirming"));
     return mcp_answer_text(call, STR("state-ok"), STR_NONE);
 }
 
 static int rounds_fixture(struct mcp_call *call) {
-    if (str_eqc(call->request_state, "round-2") && said(call, "step2").n > 0)
+    if (str_eqc(call->request_state, "round-2") && mcp_fixtures_said(call, "step2").n > 0)
         return mcp_answer_text(call, STR("Both steps were answered."), STR_NONE);
-    if (str_eqc(call->request_state, "round-1") && said(call, "step1").n > 0)
+    if (str_eqc(call->request_state, "round-1") && mcp_fixtures_said(call, "step1").n > 0)
         return mcp_ask_user(
             call, STR(FORM("step2", "Step 2: What is your favorite color?", "color", "string")),
             STR("round-2"));

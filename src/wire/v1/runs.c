@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "codec/jobj.h"
 #include "hooks/hooks.h"
+#include "rail/rail.h"
 #include "wire/common/url.h"
 #include "wire/common/view.h"
 #include "wire/v1/wire_int.h"
@@ -106,6 +107,12 @@ static int tenant_check(const struct http_call *c, struct str tenant_id, struct 
                           "the key does not belong to the tenant that the body names");
 }
 
+/* A session has no caller but an agent with tokens, so none begins here. */
+static bool leads_agents(const struct http_call *c, struct str id) {
+    const struct v1_config *cfg = &v1_of(c)->cfg;
+    return cfg->sessions && rail_workflow_find(cfg->rail, id) != NULL;
+}
+
 static int workflow_find(struct http_call *c, struct str id, bool here, struct workflow **out,
                          struct wopr_error *err) {
     struct workflow *wf = NULL;
@@ -113,6 +120,10 @@ static int workflow_find(struct http_call *c, struct str id, bool here, struct w
     if (id.n <= WIRE_ID_CHARS)
         rc = (here ? engine_workflow_here : engine_workflow)(wire_of(c)->engine, c->who.tenant,
                                                              c->who.test_mode, id, &wf, err);
+    if (rc == WOPR_E_NOT_FOUND && leads_agents(c, id)) /* WR-265 */
+        return wire_field_error(err, "workflowId", "session_workflow",
+                                "workflowId names a workflow that leads an agent: call the tool "
+                                "start_workflow at POST /v1/mcp; its answer names the run");
     if (rc == WOPR_E_NOT_FOUND) /* RUN-2: 400, and the unknown id is not repeated (HTTP-14) */
         return wire_field_error(err, "workflowId", "unknown_workflow",
                                 "workflowId names no workflow of this tenant");

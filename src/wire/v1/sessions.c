@@ -60,7 +60,7 @@ static struct rail_view view_of(const struct http_call *c) {
 
 static struct rail *rail_of(const struct http_call *c) { return v1_of(c)->cfg.rail; }
 
-static bool flag(const struct http_call *c, const char *name) {
+static bool sessions_flag(const struct http_call *c, const char *name) {
     bool found = false;
     return str_eqc(http_query(c, name, &found), "true");
 }
@@ -129,11 +129,29 @@ static void workflow_answer(struct http_call *c) {
     shown_answer(c, rc, &b, &f);
 }
 
+static void builtins_answer(struct http_call *c) {
+    struct wr_fault f = {.code = WR_FINE};
+    struct buf b;
+    buf_init(&b, SHOWN_BYTES_MAX);
+    int rc = rail_show_builtins(&b, &f);
+    shown_answer(c, rc, &b, &f);
+}
+
+static void config_answer(struct http_call *c) {
+    struct wr_fault f = {.code = WR_FINE};
+    struct buf b;
+    buf_init(&b, SHOWN_BYTES_MAX);
+    int rc = rail_show_config(rail_of(c), v1_of(c)->cfg.sessions, &b, &f);
+    shown_answer(c, rc, &b, &f);
+}
+
 int v1_list_sessions(struct http_call *c) { return http_offload(c, list_answer); }
 int v1_get_session(struct http_call *c) { return http_offload(c, one_answer); }
 int v1_get_session_node(struct http_call *c) { return http_offload(c, node_answer); }
 int v1_list_session_workflows(struct http_call *c) { return http_offload(c, workflows_answer); }
 int v1_get_session_workflow(struct http_call *c) { return http_offload(c, workflow_answer); }
+int v1_list_session_builtins(struct http_call *c) { return http_offload(c, builtins_answer); }
+int v1_get_session_config(struct http_call *c) { return http_offload(c, config_answer); }
 
 /* --- bundles: as they are, since their digests are over their bytes --- */
 static void export_answer(struct http_call *c) {
@@ -141,8 +159,8 @@ static void export_answer(struct http_call *c) {
     const struct rail_export x = {.tenant = c->who.tenant,
                                   .test_mode = c->who.test_mode,
                                   .session_id = http_param(c, "sessionId"),
-                                  .artifacts = flag(c, "artifacts"),
-                                  .salvage = flag(c, "salvage"),
+                                  .artifacts = sessions_flag(c, "artifacts"),
+                                  .salvage = sessions_flag(c, "salvage"),
                                   .version = v1_of(c)->cfg.rail_version};
     struct arena *a = arena_new(4 * (size_t)RAIL_BUNDLE_MAX);
     struct str json = STR_NONE;
@@ -165,7 +183,7 @@ static void import_answer(struct http_call *c) {
                                           .workspace = c->who.workspace,
                                           .subject = subject,
                                           .test_mode = c->who.test_mode},
-                                  .rename = flag(c, "rename")};
+                                  .rename = sessions_flag(c, "rename")};
     struct arena *a = arena_new(8 * (size_t)RAIL_BUNDLE_MAX);
     int rc = a && subject.p ? rail_bundle_import(rail_of(c), &x, c->body, a, &got, &f)
                             : wr_no_memory(&f);

@@ -50,6 +50,7 @@ struct v1_config {
                                          * NULL-terminated; NULL: none are advertised */
     bool mcp;                           /* POST /v1/mcp answers */
     struct rail *rail;                  /* sessions of agents that are led */
+    bool sessions;                      /* its tools are offered over MCP: they can be started */
     const char *rail_version;           /* of this program, as bundles name it; lives as long */
     const char *const
         *fixtures; /* advertised fixture ids: seeded and executable here (CAP-23, FIX-3) */

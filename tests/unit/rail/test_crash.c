@@ -1,5 +1,5 @@
-/* An append is there whole or not at all: killed at each statement, without power at each write
- * (WR-66, WR-67, V-PR-11). */
+/* An append is there whole or not at all: killed at each statement, without power at each write,
+ * with another process at the same session (WR-58, WR-66, WR-67, V-PR-11). */
 #include "faults/fault_vfs.h"
 #include "store/sqlite/sql.h"
 #include "support/sampled.h"
@@ -140,4 +140,74 @@ Test(rail_crash, without_power_at_each_write_of_an_append, .timeout = 120) {
     }
     cr_expect_eq(kit_verify(&c.k), 0);
     world_down();
+}
+
+/* --- two processes, one session --- */
+enum { CALLS_EACH = 12, TRIES_MAX = 10000 };
+
+/* The same call until the other process is not in the way, as TOKEN_SESSION_LOCKED asks for. */
+static bool call_until_free(struct rail *r, enum wr_tool tool, struct str args, struct str *json) {
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+        struct arena *a = arena_new(64u << 20);
+        int rc = a ? rail_call(r, &c.who, tool, args, a, json, &c.f) : WOPR_E_NO_MEMORY;
+        if (rc == 0) *json = arena_str(c.a, *json);
+        arena_free(a);
+        if (rc == 0) return true;
+        if (c.f.code != WR_TOKEN_SESSION_LOCKED) return false;
+        clock_sleep_ms(1);
+    }
+    return false;
+}
+
+static struct str token_of(struct str json, const char *name) {
+    return json_string(json_get(json, name), c.a);
+}
+
+/* Each time the first step again with an acknowledgement of its own: a branch. */
+static int writer(const char *notes) {
+    struct store *s = kit_other(&c.k);
+    struct rail *r;
+    calls_rail(&c, s, &r);
+    struct str look = arena_printf(c.a, "{\"stateToken\":\"" STR_FMT "\"}", STR_ARG(state0)), json;
+    for (int i = 0; i < CALLS_EACH; i++) {
+        if (!call_until_free(r, WR_TOOL_CONTINUE, look, &json)) return 2;
+        struct str ack = token_of(json, "ackToken");
+        struct str args = arena_printf(c.a,
+                                       "{\"stateToken\":\"" STR_FMT "\",\"ackToken\":\"" STR_FMT
+                                       "\",\"output\":{\"notesMarkdown\":\"%s %d\"}}",
+                                       STR_ARG(state0), STR_ARG(ack), notes, i);
+        struct str again;
+        if (!call_until_free(r, WR_TOOL_CONTINUE, args, &json)) return 3;
+        if (!call_until_free(r, WR_TOOL_CONTINUE, args, &again) || !str_eq(json, again)) return 4;
+    }
+    rail_free(r);
+    store_close(s);
+    return 0;
+}
+
+Test(rail_crash, two_processes_write_to_one_session_at_a_time, .timeout = 120) {
+    static const char *const NOTES[] = {"first", "second"};
+    pid_t pids[2];
+    calls_up(&c);
+    session_begin();
+    for (int i = 0; i < 2; i++) {
+        pids[i] = fork();
+        cr_assert_geq(pids[i], 0);
+        if (pids[i] == 0) _exit(writer(NOTES[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        int status = 0;
+        cr_assert_eq(waitpid(pids[i], &status, 0), pids[i]);
+        cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "writer %d ends with %d", i,
+                  WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    }
+    struct rail_session s = calls_session(&c, session); /* and healthy: in order, no key twice */
+    size_t advances = 0;
+    for (size_t i = 0; i < s.events_nr; i++) advances += s.events[i].kind == WR_ADVANCE_RECORDED;
+    rail_session_fini(&s);
+    cr_expect_eq(advances, 2 * CALLS_EACH, "each call is there once: %zu", advances);
+    size_t runs = calls_replays(&c, session);
+    cr_expect_eq(runs, 2 * CALLS_EACH, "one run for each branch: %zu", runs);
+    cr_expect_eq(kit_verify(&c.k), 0);
+    calls_down(&c);
 }
