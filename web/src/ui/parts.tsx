@@ -1,7 +1,7 @@
 // Small parts that pages are made of.
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "../lib/api";
 import { ago, duration, moment } from "../lib/time";
 import { inWords, T } from "../text";
@@ -73,7 +73,7 @@ export function Commands({ lines }: { lines: { name: string; text: string }[] })
 export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  useLayoutEffect(() => { // before anybody can press a key
     const back = document.activeElement as HTMLElement | null;
     ref.current?.showModal();
     return () => back?.focus?.();
