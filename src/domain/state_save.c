@@ -2,13 +2,15 @@
  * state_save.c: the image of a run state, written and read by one walk over its members, so that a
  * new member is one line here.  Derived members (positions in heaps, marks, indexes, dirty marks)
  * are not written; what other code relies on (indexes, order of heaps) is checked on reading,
- * whatever the checksum says.  A run of a program has no image: that is a fold of the whole log.
+ * whatever the checksum says.  A program appends what it needs to be made again, last, so that it
+ * finds the rest of the state when it is.
  */
 #include "domain/state_save.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
 #include "domain/conversation.h"
+#include "domain/program.h"
 #include "domain/sched_int.h"
 #include "domain/state_internal.h"
 
@@ -375,6 +377,35 @@ static void pin_walk(struct image *m, struct pin_state *p) {
     WALK(m, p->node, -1, node_last(m));
 }
 
+/* --- the program --- */
+
+static void program_write(struct image *m) {
+    struct buf own;
+    buf_init(&own, STATE_IMAGE_MAX);
+    if (!m->run->wf->program->save(m->run->program, &own) || buf_failed(&own)) {
+        m->out->failed = true;
+    } else {
+        number_write(m, own.len);
+        buf_adds(m->out, buf_str(&own));
+    }
+    buf_fini(&own);
+}
+
+static void program_read(struct image *m) {
+    uint64_t n = number_read(m);
+    if (m->rc == 0 && (size_t)(m->end - m->at) < n) image_fail(m, WOPR_E_CORRUPT);
+    if (m->rc != 0) return;
+    struct str own = str_n((const char *)m->at, n);
+    m->at += n;
+    image_fail(m, m->run->wf->program->load(m->run->program, m->run, own, NULL));
+}
+
+static void program_walk(struct image *m) {
+    if (m->run->wf->program == NULL || m->rc != 0) return;
+    if (m->reads) program_read(m);
+    else program_write(m);
+}
+
 /* --- the run --- */
 
 static void run_walk(struct image *m) {
@@ -427,6 +458,7 @@ static void run_walk(struct image *m) {
     WALK_LIST(m, s->interrupts.v, s->interrupts.n, s->interrupts.cap, (int64_t)RUN_INTRS_MAX,
               intr_walk);
     WALK_LIST(m, s->pins.v, s->pins.n, s->pins.cap, (int64_t)RUN_PINS_MAX, pin_walk);
+    program_walk(m);
 }
 
 static void aside_walk(struct image *m, struct state_aside *a) {

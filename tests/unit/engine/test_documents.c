@@ -324,6 +324,19 @@ Test(documents, a_clarification_has_its_answers_in_the_outputs_ws_117) {
     replays_everywhere(run, RUN_COMPLETED);
 }
 
+/* All of it is in the commit that creates the run. */
+Test(documents, a_run_that_asks_and_fails_at_once_leaves_no_question) {
+    struct str run = doc_start(
+        doc_base("", ASKING("'interrupt':'approval'") ",{'id':'t2','actor_id':'a','start':'09:00',"
+                                                      "'duration':30,'interactions':[{'target_id':'"
+                                                      "m','property_changes':{'state':"
+                                                      "{'from':'off','to':'on'}}}]}"),
+        NULL);
+    cr_assert_eq(world_wait_final(run), RUN_FAILED);
+    cr_assert_eq(world_count(run, EV_INTERRUPT_REQUESTED), 1);
+    cr_expect_eq(world_sql_number("SELECT count(*) FROM interrupts WHERE state = 0"), 0);
+}
+
 Test(documents_clock, nobody_answers_in_time_and_all_is_taken_back_ws_119) {
     struct str run = doc_start(
         doc_base("", ASKING("'interrupt':'approval','timeoutMs':60000,'approversList':['x']")),
