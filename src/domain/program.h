@@ -80,12 +80,18 @@ struct program_ops {
     bool (*save)(const void *program, struct buf *out);
     /* s has all that is its own.  The bytes are not trusted.  CORRUPT, NO_MEMORY: close it. */
     int (*load)(void *program, const struct run_state *s, struct str image, struct wopr_error *err);
+    /* Outputs of a completed node that the program, saved and loaded, says again as the log has
+     * them: they are most of the bytes of a run, and no image keeps them. */
+    bool (*remakes)(const void *program, int node);
+    struct str (*outputs)(const void *program, int node, struct arena *a);
     /* The run may act.  NO_MEMORY. */
     int (*next)(void *program, const struct run_state *s, const struct program_time *t,
                 struct arena *a, struct program_action *out);
     /* A question of node was not answered in time: what node did is to be taken back, and it fails
      * with this code. */
     void (*timed_out)(void *program, int node);
+    /* The log says so already: it was cut between that and what follows from it. */
+    bool (*late)(const void *program, int node);
     /* Raw object for run.started, under name. */
     struct str (*opening)(const void *program, struct arena *a);
 };

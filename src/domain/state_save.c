@@ -189,6 +189,17 @@ static void conversation_walk(struct image *m, struct node_state *n) {
     WALK_BOOL(m, c->closed);
 }
 
+/* Those that a program says again are left to it (program_read). */
+static void outputs_walk(struct image *m, struct node_state *n) {
+    const struct run_state *s = m->run;
+    bool remade = false;
+    if (s->program != NULL) {
+        if (!m->reads) remade = s->wf->program->remakes(s->program, (int)(n - s->nodes));
+        WALK_BOOL(m, remade);
+    }
+    if (!remade) text_walk(m, &n->outputs);
+}
+
 /* Not saved: queued follows from the heaps, dirty is no part of the fold. */
 static void node_walk(struct image *m, struct node_state *n) {
     sched_node_walk(m, &n->sched);
@@ -210,7 +221,7 @@ static void node_walk(struct image *m, struct node_state *n) {
     WALK_COUNT(m, n->suspended_seq);
     WALK_BOOL(m, n->disabled_skip);
     WALK_COUNT32(m, n->terminal_n);
-    text_walk(m, &n->outputs);
+    outputs_walk(m, n);
     text_walk(m, &n->error);
     text_walk(m, &n->clear);
     text_walk(m, &n->cost);
@@ -391,6 +402,15 @@ static void program_write(struct image *m) {
     buf_fini(&own);
 }
 
+static void outputs_remake(struct image *m, int node) {
+    struct node_state *n = &m->run->nodes[node];
+    struct arena *a = arena_new(PLAN_BYTES_MAX);
+    struct str text = a != NULL ? m->run->wf->program->outputs(m->run->program, node, a) : STR_NONE;
+    image_check(m, n->status == NODE_COMPLETED && n->outputs.n == 0);
+    if (text.p == NULL || text_set(&n->outputs, text) != 0) image_fail(m, WOPR_E_NO_MEMORY);
+    arena_free(a);
+}
+
 static void program_read(struct image *m) {
     uint64_t n = number_read(m);
     if (m->rc == 0 && (size_t)(m->end - m->at) < n) image_fail(m, WOPR_E_CORRUPT);
@@ -398,6 +418,8 @@ static void program_read(struct image *m) {
     struct str own = str_n((const char *)m->at, n);
     m->at += n;
     image_fail(m, m->run->wf->program->load(m->run->program, m->run, own, NULL));
+    for (size_t i = 0; i < m->run->wf->nodes_nr && m->rc == 0; i++)
+        if (m->run->wf->program->remakes(m->run->program, (int)i)) outputs_remake(m, (int)i);
 }
 
 static void program_walk(struct image *m) {

@@ -191,7 +191,7 @@ static int run_next(void *program, const struct run_state *s, const struct progr
         else if (r->at >= 0) next_of_step(r, a, out);
     }
     bool none = out->what == PROGRAM_EMIT && out->payload.p == NULL;
-    return none || arena_failed(r->a) ? WOPR_E_NO_MEMORY : 0;
+    return none || (arena_failed(r->a) && !arena_over(r->a)) ? WOPR_E_NO_MEMORY : 0;
 }
 
 static void run_timed_out(void *program, int node) {
@@ -199,6 +199,10 @@ static void run_timed_out(void *program, int node) {
     r->task[node].late = true;
     if (r->at < 0) step_withdraw(r, (uint32_t)node, r->vt);
     else if (r->rejected < 0) r->rejected = node; /* after the step under way */
+}
+
+static bool run_late(const void *program, int node) {
+    return ((const struct ws_run *)program)->task[node].late;
 }
 
 const struct program_ops WS_PROGRAM = {.name = WS_LANGUAGE,
@@ -212,6 +216,9 @@ const struct program_ops WS_PROGRAM = {.name = WS_LANGUAGE,
                                        .fold = run_fold,
                                        .save = run_save,
                                        .load = run_load,
+                                       .remakes = run_remakes,
+                                       .outputs = run_outputs,
                                        .next = run_next,
                                        .timed_out = run_timed_out,
+                                       .late = run_late,
                                        .opening = say_opening};

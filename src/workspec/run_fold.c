@@ -80,7 +80,7 @@ static int change_compare(struct told *f, const struct ws_change *c) {
     struct arena *a = arena_new(COMPARE_BYTES_MAX);
     if (a == NULL) return wopr_error_set(f->err, WOPR_E_NO_MEMORY, "no memory for a document");
     next = change_next(a, c);
-    name = ws_variable_name(a, c->object, c->property);
+    name = change_name(a, c);
     bool same =
         str_eq(json_string(json_get(f->e->payload, "name"), a), name) || run_hides_name(f->s, name);
     same = same && (str_eq(logged, next) || (next.n > 0 && run_hides(f->s, next)));
@@ -108,7 +108,12 @@ static int fold_completed(struct told *f) {
     if (!told_vt(json_get(f->e->payload, "outputs"), "end", &vt))
         return told_wrong(f, "it has no instant");
     int rc = told_step(f, DEED_END, vt);
-    return rc == 0 ? told_deed(f, (struct ws_deed){.kind = DEED_COMPLETE}) : rc;
+    if (rc != 0) return rc;
+    struct arena *a = arena_new(COMPARE_BYTES_MAX);
+    if (a == NULL) return wopr_error_set(f->err, WOPR_E_NO_MEMORY, "no memory for a document");
+    bool plain = str_eq(json_get(f->e->payload, "outputs"), say_results(f->r, f->task, a));
+    arena_free(a);
+    return told_deed(f, (struct ws_deed){.kind = DEED_COMPLETE, .flag = plain});
 }
 
 static int fold_failed(struct told *f) { return told_deed(f, (struct ws_deed){.kind = DEED_FAIL}); }

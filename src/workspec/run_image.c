@@ -59,6 +59,15 @@ bool run_save(const void *program, struct buf *out) {
     return !buf_failed(&r->deeds);
 }
 
+bool run_remakes(const void *program, int node) {
+    const struct ws_run_task *t = &((const struct ws_run *)program)->task[node];
+    return t->phase == TASK_IS_DONE && t->plain;
+}
+
+struct str run_outputs(const void *program, int node, struct arena *a) {
+    return say_results(program, (size_t)node, a);
+}
+
 /* --- reading --- */
 
 struct image_in {
@@ -134,7 +143,7 @@ static void value_agrees(void *ctx, struct str object, struct str property,
                          const struct ws_value *value) {
     struct agree *g = ctx;
     uint32_t at;
-    if (!g->all || ws_is(value, WS_OBJECT)) return; /* its members are variables of their own */
+    if (!g->all) return;
     struct str text = ws_written(g->a, value), known = STR_NONE;
     struct str name = ws_variable_name(g->a, object, property);
     if (ws_names_get(&g->names, 0, name, &at)) known = text_str(&g->s->variables.v[at].value);

@@ -53,6 +53,9 @@ struct ws_run_task {
     struct str answers;     /* raw object, or empty */
     struct ws_change *made; /* what its start changed */
     size_t made_nr;
+    struct ws_change *ended_with; /* and its end */
+    size_t ended_with_nr;
+    bool plain; /* the log has its outputs as they are said: nothing is hidden */
 };
 enum ws_deed_kind {
     DEED_START, /* a step of task begins at vt */
@@ -60,7 +63,7 @@ enum ws_deed_kind {
     DEED_WITHDRAW,
     DEED_CHANGE,   /* the next change of the step under way is told */
     DEED_KEPT,     /* that it could not take all back is told */
-    DEED_COMPLETE, /* the step under way has ended its task */
+    DEED_COMPLETE, /* the step under way has ended its task; flag: its outputs are plain */
     DEED_FAIL,     /* task */
     DEED_ASK,      /* task: the question after its start */
     DEED_DECIDE,   /* task, by whom (text); flag: nobody did, in time */
@@ -128,6 +131,8 @@ bool run_hides(const struct run_state *s, struct str text);
 bool run_hides_name(const struct run_state *s, struct str name); /* the same of a plain text */
 
 /* --- run_image.c --- */
+bool run_remakes(const void *program, int node);
+struct str run_outputs(const void *program, int node, struct arena *a);
 void deed_note(struct ws_run *r, const struct ws_deed *f);
 bool run_save(const void *program, struct buf *out);
 int run_load(void *program, const struct run_state *s, struct str image, struct wopr_error *err);
@@ -158,7 +163,10 @@ void say_failed(const struct ws_run *r, struct arena *a, struct program_action *
 void say_question(const struct ws_run *r, struct arena *a, struct program_action *out);
 void say_outputs(const struct ws_run *r, const struct run_state *s, struct arena *a,
                  struct program_action *out);
+/* What a task that ends has for outputs: raw object. */
+struct str say_results(const struct ws_run *r, size_t task, struct arena *a);
 /* What the members next of a change is in the log: STR_NONE when there is none. */
+struct str change_name(struct arena *a, const struct ws_change *c); /* of the variable */
 struct str change_next(struct arena *a, const struct ws_change *c);
 
 /* --- run_world.c --- */

@@ -28,12 +28,11 @@ static void step_enter(struct ws_run *r, uint32_t task, enum run_phase phase, in
 
 /* The changes of a start are told again when the task completes, and the world forgets those of a
  * step with the next one. */
-static bool made_keep(struct ws_run *r, struct ws_run_task *t) {
-    t->made_nr = r->outcome.nr;
-    t->made = ARENA_ARRAY(r->a, struct ws_change, t->made_nr);
-    if (t->made != NULL && t->made_nr > 0)
-        memcpy(t->made, r->outcome.v, t->made_nr * sizeof *t->made);
-    return t->made != NULL;
+static struct ws_change *changes_keep(struct ws_run *r, size_t *nr) {
+    struct ws_change *v = ARENA_ARRAY(r->a, struct ws_change, r->outcome.nr);
+    *nr = v != NULL ? r->outcome.nr : 0; /* the arena tells of memory */
+    if (*nr > 0) memcpy(v, r->outcome.v, *nr * sizeof *v);
+    return v;
 }
 
 static void start_enter(struct ws_run *r, uint32_t task, int64_t vt) {
@@ -42,13 +41,15 @@ static void start_enter(struct ws_run *r, uint32_t task, int64_t vt) {
     t->begun = vt;
     r->begun = true;
     ws_begin(r->world, task, vt, &r->outcome);
-    (void)made_keep(r, t); /* the arena tells */
+    t->made = changes_keep(r, &t->made_nr);
 }
 
 void step_end(struct ws_run *r, uint32_t task, int64_t vt) {
     step_enter(r, task, TASK_IS_ENDING, vt);
-    r->task[task].ended = vt;
+    struct ws_run_task *t = &r->task[task];
+    t->ended = vt;
     ws_end(r->world, task, vt, &r->outcome);
+    t->ended_with = changes_keep(r, &t->ended_with_nr);
 }
 
 void step_withdraw(struct ws_run *r, uint32_t task, int64_t vt) {
@@ -104,11 +105,12 @@ struct ws_deed deed_of_step(const struct ws_run *r) {
                             .vt = r->vt};
 }
 
-static const char *complete_apply(struct ws_run *r) {
+static const char *complete_apply(struct ws_run *r, bool plain) {
     if (r->at < 0 || r->task[r->at].phase != TASK_IS_ENDING || !step_told(r) ||
         r->outcome.failure.kind != WS_F_NONE)
         return "the task has not come to its end";
     r->task[r->at].phase = TASK_IS_DONE;
+    r->task[r->at].plain = plain;
     r->done++;
     r->at = -1;
     return NULL;
@@ -150,7 +152,7 @@ const char *deed_apply(struct ws_run *r, const struct ws_deed *f) {
         r->failure_told = true;
         return NULL;
     case DEED_COMPLETE:
-        return complete_apply(r);
+        return complete_apply(r, f->flag);
     case DEED_FAIL:
         return fail_apply(r, f->task);
     case DEED_ASK:
@@ -161,7 +163,9 @@ const char *deed_apply(struct ws_run *r, const struct ws_deed *f) {
         return NULL;
     case DEED_DECIDE:
         if (f->text.n > 0) t->decided_by = arena_str(r->a, f->text);
-        if (f->flag) t->late = true;
+        if (!f->flag) return NULL;
+        t->late = true; /* the log may be cut here: what is next is to take back what it did */
+        if (t->phase == TASK_IS_ASKED && r->rejected < 0) r->rejected = f->task;
         return NULL;
     case DEED_ANSWER:
         t->answers = arena_str(r->a, f->text);
