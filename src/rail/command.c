@@ -133,6 +133,7 @@ static void call_write(const struct answering *w, struct jw *j, struct arena *a)
     jw_kstrz(j, "stateToken", "x");
     jw_kstrz(j, "ackToken", "x");
     jw_kraw_opt(j, "context", json_get(v, "context"));
+    jw_kraw_opt(j, "preferences", json_get(v, "preferences"));
     if (str_eqc(w->row.kind, "approval")) notes = json_string(json_get(v, "comment"), a);
     if (str_eqc(w->row.kind, "clarification")) notes = json_get(v, "answers");
     if (json_get(v, "output").n > 0) {
@@ -145,13 +146,33 @@ static void call_write(const struct answering *w, struct jw *j, struct arena *a)
     }
 }
 
+/* A misspelled output would otherwise be an answer without one, which may end the step. */
+static int members_check(struct answering *w, struct str v) {
+    static const char *const KNOWN[] = {"output", "context", "preferences",
+                                        "action", "comment", "answers"};
+    struct json_members m;
+    if (json_type_of(v) != JSON_OBJECT)
+        return value_refuse(w, WOPR_E_VALIDATION,
+                            "an object is expected: {\"output\":{\"notesMarkdown\":\"...\"}}");
+    if (json_members(v, w->a, &m, NULL) != 0) return wr_no_memory(&w->f);
+    for (size_t i = 0; i < m.n; i++) {
+        size_t k = 0;
+        while (k < sizeof KNOWN / sizeof *KNOWN && !str_eqc(m.v[i].key, KNOWN[k])) k++;
+        if (k == sizeof KNOWN / sizeof *KNOWN)
+            return value_refuse(w, WOPR_E_VALIDATION,
+                                "a member is not known here; there are output, context, "
+                                "preferences, of an approval action and comment, of a question "
+                                "answers");
+    }
+    return 0;
+}
+
 static int value_read(struct answering *w) {
     struct str v = w->cmd->resolve.value, action = json_string(json_get(v, "action"), w->a);
     struct wr_call call;
     struct jobj o;
-    if (json_type_of(v) != JSON_OBJECT)
-        return value_refuse(w, WOPR_E_VALIDATION,
-                            "an object is expected: {\"output\":{\"notesMarkdown\":\"...\"}}");
+    int rc = members_check(w, v);
+    if (rc != 0) return rc;
     bool approval = str_eqc(w->row.kind, "approval");
     if (approval && str_eqc(action, "reject"))
         return value_refuse(w, WOPR_E_CONFLICT,
@@ -162,7 +183,7 @@ static int value_read(struct answering *w) {
     call_write(w, &o.w, w->a);
     struct str arguments = jobj_end(&o, w->a);
     if (!arguments.p) return wr_no_memory(&w->f);
-    int rc = wr_call_read(WR_TOOL_CONTINUE, arguments, w->a, &call, &w->f);
+    rc = wr_call_read(WR_TOOL_CONTINUE, arguments, w->a, &call, &w->f);
     if (rc != 0) return value_refuse(w, WOPR_E_VALIDATION, w->f.e.message);
     const struct wr_id attempt = wr_interrupt_attempt(w->row.interrupt_id);
     w->in = (struct wr_advance){.ack = {.kind = WR_TOKEN_ACK,
@@ -172,8 +193,8 @@ static int value_read(struct answering *w) {
                                         .attempt_id = arena_str(w->a, wr_id_str(&attempt))},
                                 .context = call.context,
                                 .output = call.output,
-                                .autonomy = -1,
-                                .risk = -1};
+                                .autonomy = call.autonomy,
+                                .risk = call.risk};
     return 0;
 }
 
@@ -341,7 +362,7 @@ static bool is_led(const struct rail *r, int64_t run_no, bool *led) {
     struct run_origin o;
     struct arena *a = arena_new(1 << 20);
     int rc = a ? store_run_origin(r->cfg.store, run_no, a, &o, &err) : WOPR_E_NO_MEMORY;
-    *led = rc == 0 && run_is_led(&o.meta);
+    *led = rc == 0 && o.meta.led;
     arena_free(a);
     return rc == 0;
 }

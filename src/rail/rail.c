@@ -68,7 +68,9 @@ static int rail_session_start(struct rail_op *o, const struct wr_call *call, str
                                 .source_kind = w->kind,
                                 .source_ref = w->ref,
                                 .context = call->context,
-                                .anchors = call->anchors};
+                                .anchors = call->anchors,
+                                .autonomy = call->autonomy,
+                                .risk = call->risk};
     rc = wr_start_plan(&o->op, &in, &plan, &ids, o->f);
     if (rc != 0) return rc;
     o->session = (struct rail_session){.truth = wr_session_new(o->a)};

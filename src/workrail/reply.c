@@ -256,6 +256,9 @@ int wr_start_reply(const struct wr_operator *o, const struct wr_session *s,
         return wr_fail(f, WR_INTERNAL_ERROR, "", "the session has not the node that it began with");
     int rc = reply_open(&r, node);
     if (rc != 0) return rc;
+    r.told_at = node;
+    r.told_from = s->nodes[node].created->index;
+    r.told_to = INT64_MAX;
     r.preferences = wr_node_preferences(s, node, INT64_MAX);
     rc = tokens_mint(&r, wr_id_str(&ids->attempt_id));
     return rc == 0 ? reply_render(&r, STR_NONE, json) : rc;

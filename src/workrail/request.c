@@ -44,7 +44,7 @@ static const struct tool_row {
                          1},
     [WR_TOOL_START] = {"start_workflow",
                        "{\"workflowId\":\"...\"}",
-                       {M_WORKFLOW_ID, M_CONTEXT, M_WORKSPACE, M_ANCHORS, M_END},
+                       {M_WORKFLOW_ID, M_CONTEXT, M_WORKSPACE, M_ANCHORS, M_PREFERENCES, M_END},
                        1},
     [WR_TOOL_CONTINUE] = {"continue_workflow",
                           "{\"stateToken\":\"st...\",\"ackToken\":\"ack...\",\"output\":"

@@ -226,6 +226,7 @@ static int origin_insert(struct batch *b, const struct plan *p) {
     bind_int(&q, n->callback_answers);
     bind_int_opt(&q, set_no, 0);
     bind_opt(&q, m->modules);
+    bind_int(&q, m->led);
     return query_run(&q, b->err);
 }
 

@@ -1,4 +1,5 @@
 /* Export and import (V-PR-15, WR-239 to WR-243), and what is found again (V-RR). */
+#include "journal/journal.h"
 #include "unit/rail/calls.h"
 
 static struct calls c, d; /* where a session is from, and where it goes to */
@@ -119,6 +120,42 @@ IMPORT(a_session_goes_on_where_it_is_imported) {
                calls_continue(&d, calls_get(&d, "candidates.0.stateToken"), STR_NONE, ""));
     calls_fine(&d, "decide", calls_next(&d, CALLS_CONTROL("stop")));
     cr_expect_eq(calls_replays(&d, got.session_id), 1);
+}
+
+struct watched { /* what telemetry and streams of a host are shown */
+    size_t plans, events;
+};
+static void watched_seen(void *ctx, struct plan *const *v, const int *rcs, size_t n) {
+    struct watched *x = ctx;
+    for (size_t i = 0; i < n; i++) {
+        if (rcs[i] != 0 || v[i]->run_no == 0) continue;
+        x->plans++;
+        x->events += v[i]->events_nr;
+    }
+}
+
+IMPORT(on_a_host_the_runs_of_an_import_are_shown_as_they_land) {
+    struct str state0, ack0, id = session_played(&c, &state0, &ack0), bundle = exported(&c, id);
+    const struct rail_config *before = rail_config_of(d.rail);
+    struct rail_config cfg = *before;
+    struct watched seen = {0};
+    struct rail_imported got;
+    struct rail *host;
+    cr_assert_eq(journal_new(d.k.s, NULL, &cfg.journal, &d.k.err), 0);
+    cr_assert_eq(journal_start(cfg.journal, &d.k.err), 0);
+    journal_on_commit(cfg.journal, watched_seen, &seen);
+    cr_assert_eq(rail_new(&cfg, &host, &d.k.err), 0);
+    struct calls on = d;
+    on.rail = host;
+    cr_assert_eq(imported(&on, bundle, false, &got), 0, "%s", on.f.e.message);
+    cr_expect_eq(seen.plans, 2u, "the run and its branch");
+    cr_expect_eq((int64_t)seen.events, kit_number(&d.k, "SELECT count(*) FROM events"));
+    struct journal_stats st;
+    journal_stats(cfg.journal, &st);
+    cr_expect_eq(st.events_by[EV_RUN_STARTED], 1u);
+    rail_free(host);
+    journal_stop(cfg.journal);
+    journal_free(cfg.journal);
 }
 
 IMPORT(another_tenant_is_told_nothing_of_who_has_the_id) {

@@ -425,6 +425,27 @@ Test(workrail_protocol, never_stop_tells_of_a_capability_once_wr_139_wr_151_wr_1
     cr_expect_eq(status, WR_COMPLETE_WITH_GAPS);
 }
 
+Test(workrail_protocol, a_session_begins_with_the_preferences_that_were_wished_wr_153, .init = up,
+     .fini = down) {
+    open_source(WEB);
+    rail_close(&r);
+    rail_open(&r, r.w.bytes);
+    rail_start_as(&r, NULL, WR_NEVER_STOP, -1);
+    appended("WR-50", "session_created run_started node_created preferences_changed "
+                      "preferences_changed gap_recorded");
+    kit_same("WR-168", rail_get(r.reply, "preferences.autonomy"), STR("full_auto_never_stop"));
+    kit_same("WR-168", rail_get(r.reply, "preferences.riskPolicy"), STR("conservative"));
+    cr_expect(has(rail_get(r.reply, "warnings.0"), "recommends"), "WR-152");
+    fine("its first step takes preferences, too, and warns of them no second time",
+         rail_next(&r, OBSERVED("available") ",\"preferences\":{\"riskPolicy\":\"balanced\"}"));
+    kit_same("child", rail_get(r.reply, "preferences.autonomy"), STR("full_auto_never_stop"));
+    kit_same("child", rail_get(r.reply, "preferences.riskPolicy"), STR("balanced"));
+    for (size_t i = r.before; i < r.events_nr; i++)
+        cr_expect_neq(r.events[i]->kind, WR_GAP_RECORDED, "WR-152: once for a node");
+    fine("without notes", rail_next(&r, ""));
+    kit_same("WR-139", rail_get(r.reply, "kind"), STR("ok"));
+}
+
 Test(workrail_protocol, what_only_the_user_can_do_blocks_for_good_q_4, .init = up, .fini = down) {
     rail_start(&r, NULL);
     fine("user", rail_next(&r, ",\"output\":{\"notesMarkdown\":\"n\",\"artifacts\":[{\"kind\":"
