@@ -40,8 +40,8 @@ MUST_CHECK int rail_show_workflow(struct rail *r, const struct rail_view *v,
                                   struct wr_fault *f);
 /* Contracts, features, templates and snippets that workflows may refer to (WR-254). */
 MUST_CHECK int rail_show_builtins(struct buf *out, struct wr_fault *f);
-/* {"applied","appliedConfigHash"}: what holds since the start (WR-252).  offered: the tools are, by
- * whoever serves them. */
-MUST_CHECK int rail_show_config(struct rail *r, bool offered, struct buf *out, struct wr_fault *f);
+/* {"applied","appliedConfigHash","desired" or "desiredProblem","restartRequired"}: what holds since
+ * the start, and what a start now would bring (WR-252): it reads and compiles the folder again. */
+MUST_CHECK int rail_show_config(struct rail *r, struct buf *out, struct wr_fault *f);
 
 #endif

@@ -336,6 +336,7 @@ static int plan_blocked(struct advance *v) {
     if (!state.block.terminal) state.block.retry_attempt_id = wr_draft_id(&v->d, &retry);
     int rc = wr_reasons_report(&v->reasons, v->a, &state.block.report, v->f);
     if (rc == 0) rc = advance_put(v, to, &advance);
+    if (rc == 0) rc = preferences_put(v); /* they decided about the block, so they hold for it */
     if (rc == 0) rc = validation_put(v, false);
     return rc == 0 ? node_put(v, WR_NODE_BLOCKED, to, &state, advance) : rc;
 }

@@ -508,7 +508,9 @@ Test(mcp, switched_off_it_is_neither_served_nor_advertised) {
     expect_error(&r, 501, "not_implemented");
     r = ask(&off, "GET", "/.well-known/openwop", NULL, NULL);
     cr_expect_null(strstr(r.body.p, "\"mcpServer\""));
-    cr_expect_null(strstr(r.body.p, "\"x-workrail\""), "no tools, so no session can begin");
+    cr_expect_null(strstr(r.body.p, "\"tools\":\"/v1/mcp\""), "no session can begin");
+    cr_expect_not_null(strstr(r.body.p, "\"/v1/x-workrail/sessions\""),
+                       "those there are, are seen");
     server_end(&off);
 }
 

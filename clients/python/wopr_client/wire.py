@@ -1612,6 +1612,9 @@ class SessionConfigApplied(TypedDict):
 class SessionConfig(TypedDict):
     applied: SessionConfigApplied
     appliedConfigHash: str
+    desired: NotRequired[SessionConfigApplied]
+    desiredProblem: NotRequired[str]
+    restartRequired: bool
 
 
 SessionWorkflow = Dict[str, Any]

@@ -2089,6 +2089,11 @@ export interface SessionConfig {
   applied: SessionConfigApplied;
   /** SHA-256 of the canonical bytes of applied: equal on hosts that offer the same. */
   appliedConfigHash: string;
+  desired?: SessionConfigApplied;
+  /** In place of desired, which is what a start now would apply: why it would be refused. */
+  desiredProblem?: string;
+  /** The folder of workflows has changed since the start. */
+  restartRequired: boolean;
 }
 
 /** The document itself: a source or a compiled form. */

@@ -446,6 +446,27 @@ Test(workrail_protocol, a_session_begins_with_the_preferences_that_were_wished_w
     kit_same("WR-139", rail_get(r.reply, "kind"), STR("ok"));
 }
 
+Test(workrail_protocol, preferences_of_a_refused_attempt_hold_for_its_block_wr_52_wr_153,
+     .init = up, .fini = down) {
+    open_source(WEB);
+    fine("never-stop", rail_next(&r, RAIL_NOTES ",\"preferences\":{\"autonomy\":"
+                                                "\"full_auto_never_stop\"}"));
+    struct str state = rail_get(r.reply, "stateToken"), ack = rail_get(r.reply, "ackToken");
+    fine("guided", rail_continue(&r, state, ack, ",\"preferences\":{\"autonomy\":\"guided\"}"));
+    kit_same("blocked", rail_get(r.reply, "kind"), STR("blocked"));
+    kit_same("by what it says", rail_get(r.reply, "preferences.autonomy"), STR("guided"));
+    appended("WR-52", "advance_recorded preferences_changed validation_performed node_created "
+                      "edge_created");
+    struct str first = r.reply;
+    fine("WR-140", rail_continue(&r, state, ack, ""));
+    kit_same("WR-140", r.reply, first);
+    fine("the retry", rail_next(&r, ",\"preferences\":{\"riskPolicy\":\"balanced\"}"));
+    kit_same("goes by it", rail_get(r.reply, "kind"), STR("blocked"));
+    enum wr_run_status status;
+    cr_assert_eq(wr_run_status(r.s, 0, r.s->nodes_nr - 1, WR_S_BLOCKED, &status, &r.f), 0);
+    cr_expect_eq(status, WR_STATUS_BLOCKED, "WR-163");
+}
+
 Test(workrail_protocol, what_only_the_user_can_do_blocks_for_good_q_4, .init = up, .fini = down) {
     rail_start(&r, NULL);
     fine("user", rail_next(&r, ",\"output\":{\"notesMarkdown\":\"n\",\"artifacts\":[{\"kind\":"
