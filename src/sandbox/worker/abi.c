@@ -132,11 +132,12 @@ static void report_cap(struct execution *x, struct buf *b, const char *code, con
 }
 
 /* Nothing tells that a module was refused memory.  One that traps with more than half of what it
- * may have was, in all likelihood: allocators double. */
+ * may have was, in all likelihood: allocators double.  What its calls take is not counted: they end
+ * when the process has no more. */
 static bool memory_was_short(struct execution *x, uint64_t *size) {
     *size = 0;
     if (x->i) (void)wasm_memory(x->i, size);
-    return x->end == WASM_NO_MEMORY || *size > x->bounds->memory_max / 2;
+    return *size > x->bounds->memory_max / 2;
 }
 
 /* Why an execution did not come to its end (WASM-13, WASM-14). */
@@ -249,6 +250,15 @@ static bool abi_module_load(struct execution *x, struct abi_module *m, struct st
     return execution_begin(x, m->a, STR_NONE) && abi_describe(x, m, report);
 }
 
+/* A trap while a module says who it is has the code of what cannot be loaded. */
+static void report_unloaded(struct execution *x, struct buf *b) {
+    bool version = x->im.code && strcmp(x->im.code, "unsupported_abi_version") == 0;
+    report_failed(x, b, version ? x->im.code : "pack_load_failure",
+                  x->im.timed_out ? "the module takes too long to say who it is"
+                  : !x->im.code || x->end == WASM_WRONG ? x->why
+                                                        : x->im.why);
+}
+
 struct abi_module *abi_load(struct str bytes, const struct abi_bounds *b, struct buf *report,
                             bool *spent) {
     struct abi_module *m = MEM_NEW(struct abi_module);
@@ -260,11 +270,7 @@ struct abi_module *abi_load(struct str bytes, const struct abi_bounds *b, struct
     }
     struct execution x = {.m = m, .bounds = b, .spent = spent};
     bool right = abi_module_load(&x, m, bytes, report);
-    if (!right && !x.im.timed_out && (!x.im.code || x.end == WASM_WRONG))
-        report_failed(&x, report, "pack_load_failure", x.why);
-    else if (!right)
-        report_failed(&x, report, x.im.code ? x.im.code : "pack_load_failure",
-                      x.im.timed_out ? "the module takes too long to say who it is" : x.im.why);
+    if (!right) report_unloaded(&x, report);
     execution_end(&x);
     if (right) return m;
     abi_free(m);
