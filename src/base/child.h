@@ -34,5 +34,8 @@ void child_kill_now(pid_t pid);
 /* Ends it, whatever it does, and takes back what it used.  *signal: what it died of before, or 0;
  * may be NULL. */
 void child_end(struct child *c, int *signal);
+/* For the child itself: where memory is short, the kernel ends it before its parent.  A system that
+ * has no such file has other ways. */
+void child_first_to_go(void);
 
 #endif

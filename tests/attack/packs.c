@@ -1,5 +1,5 @@
 /*
- * packs.c: the packs that alpha has installed for the rows about modules: the kit of tests/sandbox,
+ * packs.c: the packs that all have installed for the rows about modules: the kit of tests/sandbox,
  * and a module whose calls eat the memory of its worker.
  */
 #include "attack.h"
@@ -47,7 +47,6 @@ static bool tarball_put(const char *path, const char *pack, const char *const *t
     return ok;
 }
 
-/* For both: beta uses one, too. */
 static bool pack_install(const struct host *h, const char *binary, const char *pack,
                          const char *const *types, size_t n, struct str module) {
     char path[256], out[256];

@@ -1,7 +1,7 @@
 /*
  * rows_modules.c: modules of alpha's packs that take what they can get, as runs without a pause:
- * loops to the end of their time, memory by the maximum, answers as long as there may be, recursion,
- * workers that are killed or die.
+ * loops to the end of their time, memory by the maximum, answers as long as there may be,
+ * recursion, workers that are killed or die.
  */
 #include "rows.h"
 

@@ -2,7 +2,8 @@
 #define _GNU_SOURCE /* SCHED_IDLE */
 #include "sandbox/worker/jail.h"
 
-#include <fcntl.h>
+#include "base/child.h"
+
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -67,20 +68,9 @@ static bool jail_filter(void) {
 }
 #endif
 
-/* Where memory is short, the kernel ends a worker before its host.  A system without such a file has
- * other ways. */
-static void jail_first_to_go(void) {
-    static const char most[] = "1000";
-    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return;
-    ssize_t put = write(fd, most, sizeof most - 1);
-    (void)put;
-    (void)close(fd);
-}
-
-/* Where cores are short, the host goes first: a module executes where a core has nothing else to do,
- * and leaves it at once.  A low priority is not enough: a thread of the host that wakes up would
- * wait for the end of the module's slice, several times in one request. */
+/* Where cores are short, the host goes first: a module executes where a core has nothing else to
+ * do, and leaves it at once.  A low priority is not enough: a thread of the host that wakes up
+ * would wait for the end of the module's slice, several times in one request. */
 static bool jail_last_to_run(void) {
     const struct sched_param none = {.sched_priority = 0};
     return sched_setscheduler(0, SCHED_IDLE, &none) == 0;
@@ -90,7 +80,7 @@ const char *jail_enter(uint64_t address_max, unsigned cpu_s) {
     /* The thread of the host that started this one lives as long as the host is to live. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return "the death of the host";
     if (!jail_last_to_run()) return "priority";
-    jail_first_to_go();
+    child_first_to_go();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "no_new_privs";
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return "dumpable";
     if (!jail_limit(RLIMIT_CORE, 0)) return "core files";

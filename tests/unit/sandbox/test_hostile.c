@@ -1,6 +1,6 @@
 /*
- * test_hostile.c: modules that no compiler writes (support/made_module.h): out of every bound that a
- * reader, a linker or an interpreter has, and pointers out of the memory from every export.
+ * test_hostile.c: modules that no compiler writes (support/made_module.h): out of every bound that
+ * a reader, a linker or an interpreter has, and pointers out of the memory from every export.
  */
 #include "base/clock.h"
 #include "base/fs.h"

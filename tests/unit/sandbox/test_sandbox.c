@@ -364,7 +364,7 @@ Test(sandbox, what_is_given_up_ends_at_once) { /* WASM-13: cancel traps the inst
     sandbox_free(s);
 }
 
-/* Two have all workers, and more to do than there is time for: a third has its turn all the same. */
+/* Two have all workers, and more to do than there is time for: a third has its turn, too. */
 Test(sandbox, floods_of_tenants_do_not_starve_another) {
     enum { FLOOD = 20, EACH_MS = 60 };
     static struct waiting flood[FLOOD];
