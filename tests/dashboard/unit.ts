@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { test } from "node:test";
 import { Channel } from "../../web/src/lib/channel";
-import { pair } from "../../web/src/lib/compare";
+import { Pairs } from "../../web/src/lib/compare";
 import { curl, quote } from "../../web/src/lib/commands";
 import { Fold } from "../../web/src/lib/fold";
 import { fieldOf, fieldsOf, fieldOfVariable, read, shown } from "../../web/src/lib/form";
@@ -154,11 +154,22 @@ test("the real clock of a document goes on between its steps, and stands still i
 test("the first difference of two logs is no id and no time", () => {
   const left = [event(0, "run.started", { key: "r:a:0", durationMs: 4 }), event(1, "node.started", {}, "a"), event(2, "node.completed", { outputs: { x: 1 } }, "a")];
   const right = [{ ...event(0, "run.started", { key: "q:a:0", durationMs: 9 }), runId: "q" }, event(1, "lease.lost"), event(2, "node.started", {}, "a"), event(3, "node.completed", { outputs: { x: 2 } }, "a")];
-  const got = pair(left, right);
-  assert.equal(got.first, 2);
-  assert.deepEqual(got.pairs.map((p) => p.same), [true, true, false]);
-  assert.equal(pair(left, left.slice(0, 2)).first, 2);
-  assert.equal(pair(left, left).first, -1);
+  for (const turn of [1, 2, 9]) { // of whichever side events come first
+    const pair = (a: Event[], b: Event[]): Pairs => {
+      const pairs = new Pairs();
+      for (let i = 0, k = 0; i < a.length || k < b.length; ) {
+        for (let n = 0; n < turn && k < b.length; n++) pairs.add("right", b[k++] as Event);
+        if (i < a.length) pairs.add("left", a[i++] as Event);
+      }
+      return pairs;
+    };
+    const got = pair(left, right);
+    assert.equal(got.first, 2);
+    assert.deepEqual(Array.from({ length: got.length }, (_, i) => got.at(i)), [{ left: 0, right: 0, same: true }, { left: 1, right: 2, same: true }, { left: 2, right: 3, same: false }]);
+    assert.equal(pair(left, left.slice(0, 2)).first, 2);
+    assert.equal(pair(left.slice(0, 1), left).first, 1);
+    assert.equal(pair(left, left).first, -1);
+  }
 });
 
 test("fields are those of a schema, and a typed value is of its type", () => {

@@ -150,6 +150,7 @@ export const T = {
     group: "By node",
     follow: "Follow",
     none: "No event matches.",
+    looking: "Searching…",
     cause: "Caused by",
     causes: "Led to",
     payload: "Payload",

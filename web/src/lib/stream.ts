@@ -39,8 +39,13 @@ export async function follow(api: Api, runId: string, after: number, tail: Tail,
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
   });
 }
 
@@ -51,6 +56,7 @@ function seen(signal: AbortSignal): Promise<void> {
     const done = (): void => {
       if (document.hidden && !signal.aborted) return;
       document.removeEventListener("visibilitychange", done);
+      signal.removeEventListener("abort", done);
       resolve();
     };
     document.addEventListener("visibilitychange", done);

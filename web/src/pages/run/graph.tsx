@@ -1,4 +1,5 @@
 // The workflow as a graph: colours, shapes and words by state, and the path that was taken.
+import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { HEIGHT, WIDTH, type Placed } from "../../lib/place";
 import type { Definition } from "../../lib/types";
@@ -103,11 +104,38 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
       requestAnimationFrame(() => requestAnimationFrame(() => svg.current?.querySelector<SVGElement>(`[data-n="${to}"]`)?.focus()));
     } else if (e.key === "Enter" || e.key === " ") {
       e.preventDefault();
-      const id = definition.nodes[i]?.id;
-      pick(id === picked ? undefined : id);
+      toggle(i);
     } else if (e.key === "+" || e.key === "-") zoom(e.key === "+" ? 1.25 : 0.8);
   };
-  const stateOf = (id: string): string => model.fold.nodeState(id)?.status ?? "none";
+  const stateOf = (id: string): string => model.fold.nodeStatus(id);
+  // What looks as before is the same element: the framework passes over it.  Nodes by their number, edges by -1 - theirs.
+  const kept = useMemo(() => new Map<number, { looks: string; el: JSX.Element }>(), [definition, at]);
+  const drawn = (i: number): JSX.Element => {
+    const n = definition.nodes[i] as Definition["nodes"][number];
+    const state = stateOf(n.id);
+    const attempt = model.fold.nodes.get(n.id)?.attempt ?? 0;
+    const looks = `${state} ${attempt} ${n.id === picked} ${i === tab}`;
+    let old = kept.get(i);
+    if (old?.looks !== looks) kept.set(i, (old = { looks, el: <Node key={n.id} i={i} name={n.name ?? n.id} at={(at as Placed).at[i] as [number, number]} state={state} attempt={attempt} picked={n.id === picked} tab={i === tab} /> }));
+    return old.el;
+  };
+  const path = (i: number, line: number[], taken: boolean): JSX.Element => {
+    const looks = taken ? "taken" : "";
+    let old = kept.get(-1 - i);
+    if (old?.looks !== looks) {
+      const back = (line[line.length - 2] as number) < (line[0] as number);
+      kept.set(-1 - i, (old = { looks, el: <path key={i} class={`edge ${looks} ${back ? "loop" : ""}`} d={curve(line)} marker-end={`url(#tip${taken ? "on" : ""})`} /> }));
+    }
+    return old.el;
+  };
+  const nodeOf = (e: Event): number | undefined => {
+    const on = (e.target as Element).closest("[data-n]");
+    return on ? Number(on.getAttribute("data-n")) : undefined;
+  };
+  const toggle = (i: number): void => {
+    const id = definition.nodes[i]?.id;
+    pick(id === picked ? undefined : id);
+  };
   const seen = (x: number, y: number, room: number): boolean =>
     x > view.x - room && x < view.x + size.w / view.k + room && y > view.y - room && y < view.y + size.h / view.k + room;
   const tab = definition.nodes[cursor] ? cursor : 0;
@@ -124,6 +152,9 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
           d.moved = true;
           setBox({ k: d.box.k, x: d.box.x - (e.clientX - d.x) / d.box.k, y: d.box.y - (e.clientY - d.y) / d.box.k });
         }}
+        onFocusIn={(e) => nodeOf(e) !== undefined && setCursor(nodeOf(e) as number)}
+        onKeyDown={(e) => nodeOf(e) !== undefined && keys(e, nodeOf(e) as number)}
+        onClick={(e) => nodeOf(e) !== undefined && !drag.current?.moved && toggle(nodeOf(e) as number)}
         onPointerUp={() => (drag.current = null)} onPointerCancel={() => (drag.current = null)}>
         <defs>
           {["", "on"].map((kind) => (
@@ -139,27 +170,11 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
               if (edges.length > NODES_SEEN_MAX && !seen(line[0] as number, line[1] as number, WIDTH) && !seen(line[line.length - 2] as number, line[line.length - 1] as number, WIDTH)) return null;
               const from = stateOf(edge.sourceNodeId), to = stateOf(edge.targetNodeId);
               const taken = from !== "none" && from !== "pending" && to !== "none" && to !== "skipped" && to !== "cancelled" && (from === "completed" || from === "failed" || from === "running");
-              const back = (line[line.length - 2] as number) < (line[0] as number);
-              return <path key={i} class={`edge ${taken ? "taken" : ""} ${back ? "loop" : ""}`} d={curve(line)} marker-end={`url(#tip${taken ? "on" : ""})`} />;
+              return path(i, line, taken);
             })}
-            {definition.nodes.map((n, i) => {
+            {definition.nodes.map((_, i) => {
               const [x, y] = at.at[i] as [number, number];
-              if (i !== tab && !seen(x, y, WIDTH)) return null;
-              const state = stateOf(n.id);
-              const word = T.node[state] ?? state;
-              const attempt = model.fold.nodes.get(n.id)?.attempt ?? 0;
-              return (
-                <g key={n.id} data-n={i} class={`node s-${state} c-${tone(state)} ${n.id === picked ? "picked" : ""}`} transform={`translate(${x - WIDTH / 2} ${y - HEIGHT / 2})`}
-                  role="button" tabIndex={i === tab ? 0 : -1} aria-pressed={n.id === picked} aria-label={`${n.name ?? n.id} ${word}${attempt > 0 ? `, ${T.run.attempts(attempt + 1)}` : ""}`}
-                  onFocus={() => setCursor(i)} onKeyDown={(e) => keys(e, i)} onClick={() => !drag.current?.moved && pick(n.id === picked ? undefined : n.id)}>
-                  <rect class="box" width={WIDTH} height={HEIGHT} rx="8" />
-                  <g transform="translate(10 14)" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round">
-                    <circle cx="8" cy="8" r="7" stroke-width="1.25" /><path d={markPath(state)} fill={state === "running" ? "currentColor" : "none"} />
-                  </g>
-                  <text x="36" y="19">{short(n.name ?? n.id)}</text>{" "}
-                  <text class="sub" x="36" y="34">{`${word}${attempt > 0 ? ` · ${attempt + 1}×` : ""}`}</text>
-                </g>
-              );
+              return i === tab || seen(x, y, WIDTH) ? drawn(i) : null;
             })}
           </g>
         )}
@@ -171,6 +186,30 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
         <button type="button" class="btn tiny" onClick={() => setBox(null)}>{T.run.fit}</button>
       </div>
     </>
+  );
+}
+
+interface Look {
+  i: number;
+  name: string;
+  at: [number, number];
+  state: string;
+  attempt: number;
+  picked: boolean;
+  tab: boolean;
+}
+function Node({ i, name, at: [x, y], state, attempt, picked, tab }: Look) {
+  const word = T.node[state] ?? state;
+  return (
+    <g data-n={i} class={`node s-${state} c-${tone(state)} ${picked ? "picked" : ""}`} transform={`translate(${x - WIDTH / 2} ${y - HEIGHT / 2})`}
+      role="button" tabIndex={tab ? 0 : -1} aria-pressed={picked} aria-label={`${name} ${word}${attempt > 0 ? `, ${T.run.attempts(attempt + 1)}` : ""}`}>
+      <rect class="box" width={WIDTH} height={HEIGHT} rx="8" />
+      <g transform="translate(10 14)" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round">
+        <circle cx="8" cy="8" r="7" stroke-width="1.25" /><path d={markPath(state)} fill={state === "running" ? "currentColor" : "none"} />
+      </g>
+      <text x="36" y="19">{short(name)}</text>{" "}
+      <text class="sub" x="36" y="34">{`${word}${attempt > 0 ? ` · ${attempt + 1}×` : ""}`}</text>
+    </g>
   );
 }
 

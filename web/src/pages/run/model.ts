@@ -36,7 +36,8 @@ export class RunModel {
   private last = 0; // when the last version was shown
   private timer = 0;
 
-  constructor(readonly runId: string) {
+  /** each: hears every event once, in order. */
+  constructor(readonly runId: string, private readonly each?: (e: Event) => void) {
     void this.begin();
   }
 
@@ -105,6 +106,7 @@ export class RunModel {
       this.spans.apply(e);
       this.tasks.apply(e);
       this.output.apply(e);
+      this.each?.(e);
       if (!this.long) addHistory(this.history, this.fold);
     }
     if (!this.long) this.history.whole = true;
