@@ -585,6 +585,55 @@ test("events arrive by the thousand and the page stays smooth", LIMIT, async () 
   await page.end();
 });
 
+/** What a tab holds, after its garbage is gone. */
+async function held(cdp) {
+  for (let i = 0; i < 3; i++) await cdp.send("HeapProfiler.collectGarbage");
+  const { metrics } = await cdp.send("Performance.getMetrics");
+  const of = (name) => metrics.find((m) => m.name === name).value;
+  return { mb: of("JSHeapUsedSize") / 1e6, nodes: of("Nodes"), listeners: of("JSEventListeners") };
+}
+const SOAK_S = Number(process.env.WOPR_DASHBOARD_SOAK_S ?? 0);
+
+test("memory stays where it is while a page tails", { timeout: LIMIT.timeout + SOAK_S * 1000 }, async () => {
+  // Rounds of a loop: for so many seconds; or as fast as they go, each with so much text that the log is more than what a page keeps.
+  const rounds = SOAK_S > 0 ? Math.ceil(SOAK_S * 3.2) : 1500;
+  await put(workflow("rounds", [node("each", "core.loop", { inputs: { items: { type: "variable", variableName: "items" } } }), node("pause", "core.delay", { config: { delayMs: SOAK_S > 0 ? 300 : 1 } }),
+    node("say", "core.setVariable", { config: { name: "said" }, inputs: { value: { type: "variable", variableName: "text" } } }),
+    node("take", "core.setVariable", { config: { name: "item" }, inputs: { value: { type: "connection", nodeId: "each", outputKey: "item" } } }),
+    node("count", "core.setVariable", { config: { name: "total" }, inputs: { value: { type: "expression", expression: "variables.total + variables.item" } } })], {
+    edges: [{ id: "body", sourceNodeId: "each", targetNodeId: "pause", condition: { type: "equals", left: "output.done", right: false } }, { id: "then", sourceNodeId: "pause", targetNodeId: "say" }, { id: "and", sourceNodeId: "say", targetNodeId: "take" },
+      { id: "add", sourceNodeId: "take", targetNodeId: "count" }, { id: "again", sourceNodeId: "count", targetNodeId: "each" }],
+    variables: [{ name: "items", type: "array", defaultValue: [] }, { name: "item", type: "number", defaultValue: 0 }, { name: "text", type: "string", defaultValue: "" }, { name: "said", type: "string", defaultValue: "" }, { name: "total", type: "number", defaultValue: 0 }],
+    settings: { timeout: 0, maxLoopbackIterations: rounds },
+  }));
+  const run = await start("rounds", { items: Array.from({ length: rounds }, (_, i) => i), text: "x".repeat(SOAK_S > 0 ? 40 : 5000) });
+  const page = await tab({ hash: `#/run/${run}` });
+  const cdp = await page.createCDPSession();
+  await cdp.send("Performance.enable");
+  const length = () => page.$eval("#details .tools [role=status]", (e) => Number(e.innerText.replace(/\D/g, "")));
+  const samples = [];
+  const from = Date.now();
+  const next = async (i) => {
+    if (SOAK_S > 0) return new Promise((resolve) => setTimeout(resolve, Math.max(0, from + (i + 1) * Math.min(60, SOAK_S / 10) * 1000 - Date.now())));
+    return until("more events are shown", async () => (await length()) >= 1400 * (i + 1));
+  };
+  for (let i = 0; SOAK_S > 0 ? Date.now() - from < SOAK_S * 1000 : i < 10; i++) {
+    await next(i);
+    const now = await held(cdp);
+    samples.push(now);
+    console.log(`# ${((Date.now() - from) / 60000).toFixed(1)} min, ${await length()} events: ${now.mb.toFixed(1)} MB, ${now.nodes} nodes, ${now.listeners} listeners`);
+  }
+  // Once the log in memory is full, which takes half of the time at most, nothing grows.
+  const most = (list, name) => Math.max(...list.map((s) => s[name]));
+  const [early, late] = [samples.slice(samples.length / 2, samples.length * 0.75), samples.slice(samples.length * 0.75)];
+  assert(most(late, "mb") < most(early, "mb") * 1.1 + 1, "the heap grows");
+  assert(most(late, "mb") < 60, "the heap is large");
+  assert(most(late, "nodes") < most(early, "nodes") * 1.1 + 500, "the document grows");
+  assert(most(late, "listeners") < most(early, "listeners") * 1.1 + 50, "listeners stay behind");
+  if (SOAK_S > 0) await ask("POST", `/v1/runs/${run}/cancel`, {});
+  await page.end();
+});
+
 const PAGES = async () => {
   const run = await start("purchase", {}, { tags: ["demo"] });
   await reached(run, "waiting-approval");
