@@ -1,5 +1,5 @@
 // The workflow as a graph: colours, shapes and words by state, and the path that was taken.
-import type { JSX } from "preact";
+import { Component, type JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { HEIGHT, WIDTH, type Placed } from "../../lib/place";
 import type { Definition } from "../../lib/types";
@@ -108,25 +108,10 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
     } else if (e.key === "+" || e.key === "-") zoom(e.key === "+" ? 1.25 : 0.8);
   };
   const stateOf = (id: string): string => model.fold.nodeStatus(id);
-  // What looks as before is the same element: the framework passes over it.  Nodes by their number, edges by -1 - theirs.
-  const kept = useMemo(() => new Map<number, { looks: string; el: JSX.Element }>(), [definition, at]);
   const drawn = (i: number): JSX.Element => {
     const n = definition.nodes[i] as Definition["nodes"][number];
-    const state = stateOf(n.id);
-    const attempt = model.fold.nodes.get(n.id)?.attempt ?? 0;
-    const looks = `${state} ${attempt} ${n.id === picked} ${i === tab}`;
-    let old = kept.get(i);
-    if (old?.looks !== looks) kept.set(i, (old = { looks, el: <Node key={n.id} i={i} name={n.name ?? n.id} at={(at as Placed).at[i] as [number, number]} state={state} attempt={attempt} picked={n.id === picked} tab={i === tab} /> }));
-    return old.el;
-  };
-  const path = (i: number, line: number[], taken: boolean): JSX.Element => {
-    const looks = taken ? "taken" : "";
-    let old = kept.get(-1 - i);
-    if (old?.looks !== looks) {
-      const back = (line[line.length - 2] as number) < (line[0] as number);
-      kept.set(-1 - i, (old = { looks, el: <path key={i} class={`edge ${looks} ${back ? "loop" : ""}`} d={curve(line)} marker-end={`url(#tip${taken ? "on" : ""})`} /> }));
-    }
-    return old.el;
+    const [x, y] = (at as Placed).at[i] as [number, number];
+    return <Node key={n.id} i={i} name={n.name ?? n.id} x={x} y={y} state={stateOf(n.id)} attempt={model.fold.nodes.get(n.id)?.attempt ?? 0} picked={n.id === picked} tab={i === tab} />;
   };
   const nodeOf = (e: Event): number | undefined => {
     const on = (e.target as Element).closest("[data-n]");
@@ -170,7 +155,7 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
               if (edges.length > NODES_SEEN_MAX && !seen(line[0] as number, line[1] as number, WIDTH) && !seen(line[line.length - 2] as number, line[line.length - 1] as number, WIDTH)) return null;
               const from = stateOf(edge.sourceNodeId), to = stateOf(edge.targetNodeId);
               const taken = from !== "none" && from !== "pending" && to !== "none" && to !== "skipped" && to !== "cancelled" && (from === "completed" || from === "failed" || from === "running");
-              return path(i, line, taken);
+              return <Edge key={i} line={line} taken={taken} />;
             })}
             {definition.nodes.map((_, i) => {
               const [x, y] = at.at[i] as [number, number];
@@ -189,28 +174,41 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
   );
 }
 
-interface Look {
-  i: number;
-  name: string;
-  at: [number, number];
-  state: string;
-  attempt: number;
-  picked: boolean;
-  tab: boolean;
+/** What has the same look as before is passed over. */
+class Kept<P> extends Component<P> {
+  override shouldComponentUpdate(next: P): boolean {
+    for (const name in next) if (next[name] !== (this.props as P)[name]) return true;
+    return false;
+  }
+  override render(): JSX.Element | null {
+    return null;
+  }
 }
-function Node({ i, name, at: [x, y], state, attempt, picked, tab }: Look) {
-  const word = T.node[state] ?? state;
-  return (
-    <g data-n={i} class={`node s-${state} c-${tone(state)} ${picked ? "picked" : ""}`} transform={`translate(${x - WIDTH / 2} ${y - HEIGHT / 2})`}
-      role="button" tabIndex={tab ? 0 : -1} aria-pressed={picked} aria-label={`${name} ${word}${attempt > 0 ? `, ${T.run.attempts(attempt + 1)}` : ""}`}>
-      <rect class="box" width={WIDTH} height={HEIGHT} rx="8" />
-      <g transform="translate(10 14)" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round">
-        <circle cx="8" cy="8" r="7" stroke-width="1.25" /><path d={markPath(state)} fill={state === "running" ? "currentColor" : "none"} />
+
+class Edge extends Kept<{ line: number[]; taken: boolean }> {
+  override render(): JSX.Element {
+    const { line, taken } = this.props;
+    const back = (line[line.length - 2] as number) < (line[0] as number);
+    return <path class={`edge ${taken ? "taken" : ""} ${back ? "loop" : ""}`} d={curve(line)} marker-end={`url(#tip${taken ? "on" : ""})`} />;
+  }
+}
+
+class Node extends Kept<{ i: number; name: string; x: number; y: number; state: string; attempt: number; picked: boolean; tab: boolean }> {
+  override render(): JSX.Element {
+    const { i, name, x, y, state, attempt, picked, tab } = this.props;
+    const word = T.node[state] ?? state;
+    return (
+      <g data-n={i} class={`node s-${state} c-${tone(state)} ${picked ? "picked" : ""}`} transform={`translate(${x - WIDTH / 2} ${y - HEIGHT / 2})`}
+        role="button" tabindex={tab ? 0 : -1} aria-pressed={picked} aria-label={`${name} ${word}${attempt > 0 ? `, ${T.run.attempts(attempt + 1)}` : ""}`}>
+        <rect class="box" width={WIDTH} height={HEIGHT} rx="8" />
+        <g transform="translate(10 14)" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round">
+          <circle cx="8" cy="8" r="7" stroke-width="1.25" /><path d={markPath(state)} fill={state === "running" ? "currentColor" : "none"} />
+        </g>
+        <text x="36" y="19">{short(name)}</text>{" "}
+        <text class="sub" x="36" y="34">{`${word}${attempt > 0 ? ` · ${attempt + 1}×` : ""}`}</text>
       </g>
-      <text x="36" y="19">{short(name)}</text>{" "}
-      <text class="sub" x="36" y="34">{`${word}${attempt > 0 ? ` · ${attempt + 1}×` : ""}`}</text>
-    </g>
-  );
+    );
+  }
 }
 
 /** Through the points, without corners. */
