@@ -21,8 +21,8 @@ enum scope_bit {
 };
 const char *scope_name(unsigned no);    /* "runs:read"; NULL out of range */
 unsigned scope_bit_of(struct str name); /* 0 when unknown */
-/* Names, and "all" for those of one tenant, separated by commas -> bits; false (and *bad set) at the
- * first unknown name. */
+/* Names, and "all" for those of one tenant, separated by commas -> bits; false (and *bad set) at
+ * the first unknown name. */
 bool scopes_parse(struct str list, unsigned *bits, struct str *bad);
 void scopes_format(unsigned bits, struct buf *out); /* comma-separated */
 

@@ -371,6 +371,75 @@ test("a network that is cut, that stalls and that refuses changes nothing but th
   await page.end();
 });
 
+/** Every event of the log is on screen once, in its place, from the first to the last. */
+async function readsAll(page, log) {
+  let at = 0;
+  for (let top = 0; at < log.length; top += 500) {
+    assert(top < log.length * 28 + 1200, `only ${at} of ${log.length} are shown`);
+    await page.evaluate((y) => (document.querySelector(".vlist").scrollTop = y), top);
+    await page.waitForFunction((y) => [...document.querySelectorAll(".ev[data-seq]")].some((r) => Math.abs(parseFloat(r.style.top) - y) < 700), { timeout: WAIT_MS }, top);
+    const rows = await shownSeqs(page);
+    assert.deepEqual(rows.map((r) => r.seq), rows.map((_, i) => rows[0].seq + i), "in order, none twice");
+    for (const r of rows) if (r.seq === at) assert(r.text.includes(log[at++].type), r.text);
+  }
+}
+
+test("connections that stall, that are half open, that drip, that are cut within a frame: it waits and says so, nothing is lost or doubled", LIMIT, async () => {
+  const run = await words(2500, 10);
+  const page = await tab({ hash: `#/run/${run}` });
+  const shown = () => page.evaluate(() => Number(document.querySelector("#details .tools [role=status]")?.innerText.replace(/\D/g, "") || 0));
+  const grows = async (what, by = 20) => {
+    const now = await shown();
+    await until(what, async () => (await shown()) >= now + by);
+  };
+  await grows("events arrive");
+  for (const fault of ["stall", "half_open"]) { // bytes stop and no end is told; or what is sent is lost, too
+    await world(fault);
+    await sees(page, "Nothing arrives, waiting for the host");
+    await grows(`it goes on after ${fault}`);
+    await sees(page, "Live");
+  }
+  await world("drip", { bytes: 53, ms: 2 }); // within frames, within characters
+  await world("cut");
+  await grows("it goes on at a drip");
+  for (let bytes = 700; bytes < 2700; bytes += 201) { // wherever in a frame that is
+    await world("cut_after", { bytes, times: 1 });
+    await world("cut");
+  }
+  await world("calm");
+  await world("cut");
+  await reached(run, "completed");
+  await sees(page, "Complete");
+  const log = await logOf(run);
+  await sees(page, `${log.length.toLocaleString("en")} events`);
+  await readsAll(page, log.slice(0, 2600));
+  await page.end();
+});
+
+test("figures of the whole host are shown to operators, and to no key of a tenant", LIMIT, async () => {
+  const page = await tab({ hash: "#/operate" });
+  await sees(page, "The whole host");
+  await sees(page, "answers here");
+  const busy = await start("slow-pipeline", { delayMs: 600000 });
+  await page.waitForFunction(() => Number(document.querySelector("[aria-labelledby=hosts-title] tbody td:nth-child(3)")?.innerText) >= 1, { timeout: WAIT_MS });
+  await show(page, "#/");
+  await page.waitForFunction((r) => document.querySelector(r)?.closest("tr").querySelector("td.host")?.innerText.includes("…"), { timeout: WAIT_MS }, row(busy));
+  await ask("POST", `/v1/runs/${busy}/cancel`, {});
+  await page.end();
+  const tenant = await world("make_key", { scopes: "all" });
+  assert.equal((await ask("GET", "/v1/host/wopr/operations", undefined, tenant.key)).status, 403);
+  const theirs = await tab({ as: tenant.key, hash: "#/operate" });
+  await sees(theirs, "scope host:read");
+  assert(!(await textOf(theirs)).includes("The whole host"));
+  await theirs.end();
+  const operator = await world("make_key", { scopes: "host:read" });
+  const got = await ask("GET", "/v1/host/wopr/operations?metrics=wopr_streams,wopr_log_commit_seconds", undefined, operator.key);
+  assert.equal(got.status, 200);
+  assert.deepEqual([...new Set(got.body.metrics.map((m) => m.name))], ["wopr_streams", "wopr_log_commit_seconds_bucket", "wopr_log_commit_seconds_sum", "wopr_log_commit_seconds_count"]);
+  assert.equal((await ask("GET", "/v1/host/wopr/operations?metrics=", undefined, operator.key)).status, 400);
+  assert.equal((await ask("GET", "/v1/runs", undefined, operator.key)).status, 403, "it sees no run");
+});
+
 test("a revoked key leads to the gate, and a new one goes on where the page was", LIMIT, async () => {
   const made = await world("make_key");
   const run = await start("slow-pipeline", { delayMs: 600000 });

@@ -1114,7 +1114,7 @@ class RunCallbackList(TypedDict):
 class Operations(TypedDict):
     hosts: List[OperationsHost]
     runsCounted: bool
-    metrics: Dict[str, List[MetricSample]]
+    metrics: List[MetricSample]
 
 
 class OperationsHost(TypedDict):
@@ -1127,6 +1127,7 @@ class OperationsHost(TypedDict):
 
 
 class MetricSample(TypedDict):
+    name: str
     labels: NotRequired[Dict[str, str]]
     value: float
 

@@ -1531,8 +1531,8 @@ export interface Operations {
   hosts: OperationsHost[];
   /** false: there are more unfinished runs than are counted by host. */
   runsCounted: boolean;
-  /** What /metrics of the operations port shows: by name of a sample, its values. */
-  metrics: Record<string, MetricSample[]>;
+  /** The samples that /metrics of the operations port shows, in its order. */
+  metrics: MetricSample[];
 }
 
 export interface OperationsHost {
@@ -1550,6 +1550,7 @@ export interface OperationsHost {
 }
 
 export interface MetricSample {
+  name: string;
   labels?: Record<string, string>;
   value: number;
 }

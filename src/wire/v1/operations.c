@@ -70,29 +70,22 @@ static void labels_render(struct jw *w, struct str labels) {
     jw_end_object(w);
 }
 
-/* Samples of one name follow each other in the text. */
 static void figures_render(struct jw *w, struct str text, struct str wanted) {
-    struct str line, name, value, labels, last = STR("");
+    struct str line, name, value, labels;
     jw_key(w, "metrics");
-    jw_object(w);
+    jw_array(w);
     while (str_cut(text, '\n', &line, &text)) {
         if (line.n == 0 || line.p[0] == '#' || !str_cut_last(line, ' ', &name, &value)) continue;
         labels = STR("");
         if (str_cut(name, '{', &name, &labels)) labels = str_n(labels.p, labels.n - 1);
         if (!name_wanted(wanted, name)) continue;
-        if (!str_eq(name, last)) {
-            if (last.n > 0) jw_end_array(w);
-            jw_key_str(w, name);
-            jw_array(w);
-            last = name;
-        }
         jw_object(w);
+        jw_kstr(w, "name", name);
         if (labels.n > 0) labels_render(w, labels);
         jw_kraw(w, "value", value);
         jw_end_object(w);
     }
-    if (last.n > 0) jw_end_array(w);
-    jw_end_object(w);
+    jw_end_array(w);
 }
 
 static int wanted_read(const struct http_call *c, struct str *out, struct wopr_error *err) {

@@ -20,7 +20,7 @@ export class RunModel {
   readonly snapshot = signal<Snapshot | undefined>(undefined);
   readonly definition = signal<Definition | null | undefined>(undefined); // null: not to be read
   readonly error = signal<ApiError | null>(null);
-  readonly tail = signal<"reading" | "live" | "waiting" | "ended" | "failed">("reading");
+  readonly tail = signal<"reading" | "live" | "silent" | "waiting" | "ended" | "failed">("reading");
   readonly version = signal(0); // of log, fold, spans and output
   readonly log = new EventLog();
   readonly output = new Output();
