@@ -17,7 +17,7 @@ export interface Watch {
   refused(error: ApiError): void; // 401: the key holds no more
 }
 
-const ANSWER_MS = 12000;
+const ANSWER_MS = 20000; // to an answer that is no stream
 
 export type Query = Record<string, string | number | undefined>;
 
