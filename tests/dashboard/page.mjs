@@ -740,7 +740,7 @@ const PAGES = async () => {
 
 test("axe finds nothing on any page, in light and dark, wide and narrow; nothing overflows", LIMIT, async () => {
   const pages = await PAGES();
-  for (const [theme, width] of [["light", 1280], ["dark", 360]]) {
+  for (const [theme, width] of [["light", 1280], ["dark", 360], ...(FULL ? [["light", 360], ["dark", 1280], ["light", 3840], ["dark", 3840]] : [])]) {
     const page = await tab({ theme, width, height: 900 });
     await page.setBypassCSP(true); // for axe alone: the pages were looked at with it above
     await page.reload();
@@ -770,7 +770,7 @@ test("pictures of every page", { ...LIMIT, skip: process.env.SHOTS ? false : "on
     await start(id, inputs, { tags: id === "hello" || id === "survey" ? ["spring"] : [] });
   const pages = await PAGES();
   fs.mkdirSync(process.env.SHOTS, { recursive: true });
-  for (const [theme, width, height] of [["light", 1280, 860], ["dark", 1280, 860], ["light", 360, 780], ["dark", 2560, 1300]]) { // of these, some are in docs/
+  for (const [theme, width, height] of [["light", 1280, 860], ["dark", 1280, 860], ["light", 360, 780], ["dark", 360, 780], ["light", 3840, 2160], ["dark", 3840, 2160]]) { // of these, some are in docs/
     const page = await tab({ theme, width, height });
     for (const [name, hash] of pages) {
       await show(page, hash);

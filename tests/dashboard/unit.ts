@@ -18,6 +18,7 @@ import { Spans } from "../../web/src/lib/spans";
 import { SseReader } from "../../web/src/lib/sse";
 import { Sum } from "../../web/src/lib/sum";
 import type { Definition, Event, Snapshot } from "../../web/src/lib/types";
+import { Output } from "../../web/src/pages/run/output";
 import { addHistory, stateAt, type History } from "../../web/src/pages/run/history";
 
 const url = process.env["WOPR_URL"] as string;
@@ -133,6 +134,24 @@ test("a search looks at each event once, in slices, also at those that come back
   const open = groups.rows(new Set(["n1"]));
   assert.equal(open.count, 4 + 333);
   assert.deepEqual([open.at(1).seq, open.at(2).seq, open.at(334).seq, open.at(335).id, open.at(336).id], [undefined, 1, 997, "n2", ""]);
+});
+
+test("streamed text is kept in pieces that stay, its end up to a bound", () => {
+  const out = new Output();
+  let all = "";
+  for (let i = 0; i < 3000; i++) {
+    const chunk = `${i} \u{1F600}${"y".repeat(i % 7)} `;
+    all += chunk;
+    out.apply(event(i, "output.chunk", { chunk }, "n"));
+  }
+  const s = out.streams.get("n");
+  assert(s && s.open && !s.cut && s.pieces.length > 5);
+  assert.equal(s.pieces.join("") + s.tail, all);
+  assert(s.pieces.every((p) => !/[\ud800-\udbff]$/.test(p)));
+  for (let i = 0; i < 300; i++) out.apply(event(3000 + i, "output.chunk", { chunk: "z".repeat(1000), isLast: i === 299 }, "n"));
+  assert(s.cut && !s.open && s.first > 0);
+  const kept = s.pieces.join("") + s.tail;
+  assert(kept.length <= 202000 && kept.endsWith("z"), String(kept.length));
 });
 
 test("figures of a host: rates and times of what happened since an earlier look", () => {
