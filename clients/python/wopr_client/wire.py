@@ -1552,7 +1552,7 @@ class SessionRow(TypedDict):
 
 class SessionList(TypedDict):
     sessions: List[SessionRow]
-    nextBelow: NotRequired[int]
+    nextBelow: NotRequired[str]
 
 
 class Session(TypedDict):
@@ -1612,6 +1612,9 @@ class SessionConfigApplied(TypedDict):
 class SessionConfig(TypedDict):
     applied: SessionConfigApplied
     appliedConfigHash: str
+    desired: NotRequired[SessionConfigApplied]
+    desiredProblem: NotRequired[str]
+    restartRequired: bool
 
 
 SessionWorkflow = Dict[str, Any]
