@@ -105,6 +105,8 @@ struct wf_dialect {
     void *ctx;
 };
 /* Is the text in another language, and in which?  line, body: may be NULL. */
+/* Its name, when the beginning of a text is all that there is; empty: that of workflows. */
+struct str dialect_of(struct str beginning);
 bool dialect_named(struct str text, struct str *name, struct str *line, struct str *body);
 
 #endif
