@@ -3,8 +3,8 @@
  * inserted, several in one statement.  SQLite opens a cursor for the table and for each of its
  * indexes in every insert, so the rows of eight runs together cost two thirds of eight inserts.
  */
+#include "store/sqlite/run_rows.h"
 #include "store/append.h"
-#include "store/sqlite/sql.h"
 
 bool plan_ends_run(const struct plan *p) {
     return p->has_update && (int)p->update.status >= STORE_FINAL_STATUS;
