@@ -27,7 +27,7 @@ struct engine_bounds {                     /* of bytes and shares; 0 = the defau
     size_t run_state_bytes_max;    /* values of one run, 16 MiB: what a snapshot can show at once */
 };
 #define ENGINE_CREATE_MS_MAX 10u
-/* Commands of runs that are led by another layer (run_is_led): cancel and resolve. */
+/* Commands of runs that are led by another layer (run_meta.led): cancel and resolve. */
 struct engine_led {
     void *ctx;
     /* true: taken; it is answered by engine_answer or engine_committed, once, on any thread.

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "store/append.h"
 #include "store/peers.h"
-#include "store/sqlite/sql.h"
+#include "store/sqlite/run_rows.h"
 #include "store/upkeep.h"
 
 struct batch { /* one transaction */

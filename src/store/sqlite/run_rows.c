@@ -3,8 +3,8 @@
  * inserted, several in one statement.  SQLite opens a cursor for the table and for each of its
  * indexes in every insert, so the rows of eight runs together cost two thirds of eight inserts.
  */
+#include "store/sqlite/run_rows.h"
 #include "store/append.h"
-#include "store/sqlite/sql.h"
 
 bool plan_ends_run(const struct plan *p) {
     return p->has_update && (int)p->update.status >= STORE_FINAL_STATUS;
@@ -170,6 +170,7 @@ static void origin_bind(struct query *q, const struct plan *p, int64_t set_no) {
     bind_int(q, n->callback_answers);
     bind_int_opt(q, set_no, 0);
     bind_opt(q, m->modules);
+    bind_int(q, m->led);
 }
 
 int run_rows_insert(struct store *s, struct conn *c, struct plan **plans, size_t n, int *refusal,

@@ -192,24 +192,6 @@ MUST_CHECK int host_lock_share(struct store *s, struct wopr_error *err);
 MUST_CHECK int moves_put(struct store *s, const struct moved_run *runs, size_t n,
                          struct wopr_error *err);
 
-/* --- run_rows.c --- */
-enum { RUN_ROWS_MAX = 8 }; /* rows of one insert */
-bool plan_ends_run(const struct plan *p);
-int64_t plan_log_bytes(const struct plan *p); /* of its events and artifacts */
-/* The conditional update of a run's row; *refusal says which of its conditions failed. */
-MUST_CHECK int run_row_move(struct conn *c, struct plan *p, int *refusal, struct wopr_error *err);
-/* X-Dedup: enforce (RUN-7), inside the creating transaction. */
-MUST_CHECK int run_scope_check(struct conn *c, struct plan *p, int *refusal,
-                               struct wopr_error *err);
-/* How many of n creations one insert takes. */
-size_t run_rows_fit(size_t n);
-/* Insert the rows of so many creations and of their origins, and set run_no of each.  Several: no
- * child among them, whose origin reads its parent's.  *refusal is EXISTS when a run id is taken;
- * then nothing was written for any of them. */
-MUST_CHECK int run_rows_insert(struct store *s, struct conn *c, struct plan **plans, size_t n,
-                               int *refusal, struct wopr_error *err);
-MUST_CHECK int run_tags_put(struct conn *c, const struct plan *p, struct wopr_error *err);
-
 /* --- idem.c --- */
 /* 1: *out filled (body in a).  0: nothing usable is stored.  IDEM_CONFLICT, or a store failure. */
 MUST_CHECK int idem_look(struct conn *c, const struct idem_key *k, int64_t now_ms, struct arena *a,
