@@ -148,13 +148,18 @@ static void session_write(const struct writing_out *o, struct jw *w) {
     jw_end_object(w);
 }
 
-static void producer_write(const struct writing_out *o, struct jw *w) {
+static int producer_write(const struct writing_out *o, struct jw *w) {
+    struct wr_digest config;
+    int rc = o->in->told_config ? rail_config_hash(o->rail, &config, o->f) : 0;
+    if (rc != 0) return rc;
     jw_key(w, "producer");
     jw_object(w);
     jw_kstrz(w, "appVersion", o->in->version);
+    if (o->in->told_config) jw_kstr(w, "appliedConfigHash", wr_digest_str(&config));
     jw_kint(w, "lastCommit", o->s.head.commit_no); /* its place among others */
     if (o->s.health != RAIL_HEALTHY) jw_kbool(w, "salvage", true);
     jw_end_object(w);
+    return 0;
 }
 
 static int document_write(struct writing_out *o, struct str *json) {
@@ -170,12 +175,13 @@ static int document_write(struct writing_out *o, struct str *json) {
     jw_kint(&w, "bundleSchemaVersion", 1);
     jw_kstrz(&w, "exportedAt", at);
     integrity_write(o, &w);
-    producer_write(o, &w);
+    int rc = producer_write(o, &w);
     session_write(o, &w);
     jw_end_object(&w);
     bool over = buf_over(&b);
     *json = buf_failed(&b) ? STR_NONE : arena_str(o->a, buf_str(&b));
     buf_fini(&b);
+    if (rc != 0) return rc;
     if (over)
         return wr_fail(o->f, WR_PRECONDITION_FAILED, "",
                        "the session is larger than a bundle may be (64 MiB); export it without "

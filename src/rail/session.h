@@ -13,7 +13,13 @@
 #define RAIL_SESSION_BYTES_MAX  (32 * 1024 * 1024) /* of a log, beyond: no more appends */
 #define RAIL_SESSION_EVENTS_MAX 20000
 
-enum rail_health { RAIL_HEALTHY, RAIL_CORRUPT_TAIL, RAIL_CORRUPT_HEAD, RAIL_UNKNOWN_VERSION };
+enum rail_health {
+    RAIL_HEALTHY,
+    RAIL_CORRUPT_TAIL,
+    RAIL_CORRUPT_HEAD,
+    RAIL_UNKNOWN_VERSION,
+    RAIL_HEALTHS
+};
 enum rail_reason { /* WR-75 */
                    RAIL_REASON_NONE,
                    RAIL_DIGEST_MISMATCH,

@@ -101,7 +101,13 @@ struct wr_gap {
 MUST_CHECK int wr_run_gaps(const struct wr_session *s, size_t run, struct arena *a,
                            struct wr_gap **out, size_t *nr);
 /* --- status (7.3) --- */
-enum wr_run_status { WR_IN_PROGRESS, WR_STATUS_BLOCKED, WR_COMPLETE, WR_COMPLETE_WITH_GAPS };
+enum wr_run_status {
+    WR_IN_PROGRESS,
+    WR_STATUS_BLOCKED,
+    WR_COMPLETE,
+    WR_COMPLETE_WITH_GAPS,
+    WR_RUN_STATUSES
+};
 const char *wr_run_status_name(enum wr_run_status status);
 /* tip_state: enum wr_state_kind of the preferred tip's snapshot (WR-163). */
 MUST_CHECK int wr_run_status(const struct wr_session *s, size_t run, size_t tip, int tip_state,

@@ -489,6 +489,12 @@ static void sessions(void) {
     r = say("getSessionConfig", fmt("%s/config", path), NULL, NULL, 200);
     cr_expect(str_eqc(text_at(r.body, "applied.tools.0"), "list_workflows"), STR_FMT,
               STR_ARG(r.body));
+    cr_expect(str_eqc(at(r.body, "restartRequired"), "false"), STR_FMT, STR_ARG(r.body));
+    cr_expect(str_eq(at(r.body, "desired"), at(r.body, "applied")), STR_FMT, STR_ARG(r.body));
+    say("listSessions", fmt("%s/sessions?status=nosuch", path), NULL, NULL, 400);
+    say("listSessions", fmt("%s/sessions?health=nosuch", path), NULL, NULL, 400);
+    say("listSessions", fmt("%s/sessions?status=blocked&health=healthy", path), NULL, NULL, 200);
+    say("importSession", fmt("%s/bundles?rename=maybe", path), "{}", NULL, 400);
     cr_expect(str_eq(text_at(r.body, "applied.workflows.0.workflowId"), id));
     struct sha256 applied = sha256_of(at(r.body, "applied"));
     char hex[65];

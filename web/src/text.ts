@@ -259,7 +259,7 @@ export const T = {
     title: "Sessions",
     lead: "Agents that are led through a workflow",
     none: "No session matches.",
-    noneYet: "No session yet. An agent begins one over MCP with “start_workflow”.",
+    noneYet: "No session yet. An agent begins one over MCP with “start_workflow” (see --session-workflows), or one is imported.",
     session: "Session",
     workflow: "Workflow",
     steps: "Steps",

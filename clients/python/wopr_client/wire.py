@@ -1574,7 +1574,7 @@ class SessionRow(TypedDict):
 
 class SessionList(TypedDict):
     sessions: List[SessionRow]
-    nextBelow: NotRequired[int]
+    nextBelow: NotRequired[str]
 
 
 class Session(TypedDict):
@@ -1634,6 +1634,9 @@ class SessionConfigApplied(TypedDict):
 class SessionConfig(TypedDict):
     applied: SessionConfigApplied
     appliedConfigHash: str
+    desired: NotRequired[SessionConfigApplied]
+    desiredProblem: NotRequired[str]
+    restartRequired: bool
 
 
 SessionWorkflow = Dict[str, Any]

@@ -2053,7 +2053,7 @@ export interface SessionRow {
 export interface SessionList {
   sessions: SessionRow[];
   /** There may be more: pass it as below. */
-  nextBelow?: number;
+  nextBelow?: string;
 }
 
 export interface Session {
@@ -2119,6 +2119,11 @@ export interface SessionConfig {
   applied: SessionConfigApplied;
   /** SHA-256 of the canonical bytes of applied: equal on hosts that offer the same. */
   appliedConfigHash: string;
+  desired?: SessionConfigApplied;
+  /** In place of desired, which is what a start now would apply: why it would be refused. */
+  desiredProblem?: string;
+  /** The folder of workflows has changed since the start. */
+  restartRequired: boolean;
 }
 
 /** The document itself: a source or a compiled form. */
@@ -2342,7 +2347,7 @@ export interface ListSessionsQuery {
   /** Sessions at most. */
   limit?: number;
   /** Sessions after this place: nextBelow of the page before. */
-  below?: number;
+  below?: string;
   status?: "in_progress" | "blocked" | "complete" | "complete_with_gaps";
   health?: "healthy" | "corrupt_tail" | "corrupt_head" | "unknown_version";
   workflowId?: string;

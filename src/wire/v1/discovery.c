@@ -9,6 +9,7 @@
 #include "packs/judge.h"
 #include "store/agents.h"
 #include "wire/v1/wire_int.h"
+#include "workspec/parse.h"
 
 enum { DISCOVERY_MAX = 1024 * 1024, ACK_TIMEOUT_S = 10, LAYER2_SECONDS = 14 * 86400 };
 
@@ -389,13 +390,16 @@ static void put_workspec(struct jw *w) {
     jw_key(w, "humanTasks");
     string_list(w, PEOPLE);
     jw_kstrz(w, "path", "/v1/workspec");
+    jw_kint(w, "maxTasks", (int64_t)WS_LIMITS_DEFAULT.tasks); /* WS-141 */
     jw_end_object(w);
 }
 
-static void put_sessions(struct jw *w) { /* WR-267 */
+/* Routes are always there: sessions come by imports, and stay when no workflow is offered any more.
+ * Without tools none begins. */
+static void put_sessions(const struct v1_config *c, struct jw *w) { /* WR-267 */
     jw_object(w);
     jw_kbool(w, "supported", true);
-    jw_kstrz(w, "tools", "/v1/mcp");
+    if (c->sessions) jw_kstrz(w, "tools", "/v1/mcp");
     jw_kstrz(w, "sessions", "/v1/x-workrail/sessions");
     jw_kstrz(w, "workflows", "/v1/x-workrail/workflows");
     jw_kstrz(w, "bundles", "/v1/x-workrail/bundles");
@@ -440,10 +444,8 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
         string_list(w, MCP_VERSIONS);
         jw_end_object(w);
     }
-    if (c->sessions) { /* docs/workrail.md */
-        jw_key(w, "x-workrail");
-        put_sessions(w);
-    }
+    jw_key(w, "x-workrail"); /* docs/workrail.md */
+    put_sessions(c, w);
     jw_key(w, "limits");
     jw_object(w);
     jw_kint(w, "maxRunDurationSec", c->max_run_duration_sec);

@@ -480,8 +480,9 @@ static void create_fill(struct call *c, struct workflow *wf, const char *inputs,
     cr_assert_eq(run_inputs_check(c->cmd.create.inputs_accepted, wf, c->cmd.arena,
                                   &c->cmd.create.inputs, &err),
                  0, "%s", err.message);
-    cr_assert_eq(run_options_load(str_c(configurable), STR_NONE, STR_NONE, &W.cfg.limits,
-                                  c->cmd.arena, &c->cmd.create.options, &err),
+    const struct options_env env = {.limits = &W.cfg.limits};
+    cr_assert_eq(run_options_check(str_c(configurable), STR_NONE, STR_NONE, wf, &env, c->cmd.arena,
+                                   &c->cmd.create.options, &err),
                  0, "%s", err.message);
 }
 
