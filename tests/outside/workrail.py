@@ -3,7 +3,7 @@
 workrail.py: sessions of led agents on the real program, against a model that was written from docs/contract/60-workrail.md alone (workrail_oracle.py,
 workrail_session.py): random walks through made-up workflows, hosts that are killed and taken over, moves between hosts, forged tokens and bundles, pages.
 usage: workrail.py WOPR [NAME...]    (names of the functions below; default all)
-WOPR_RAIL_WALKS: walks of the model, 60 unless given (the full size is 3000); WOPR_RAIL_SEED: where the random choices begin.
+WOPR_RAIL_WALKS: walks of the model, 30 unless given (the full size is 3000); WOPR_RAIL_SEED: where the random choices begin.
 """
 import collections
 import copy
@@ -22,7 +22,7 @@ from workrail_session import Differs, Session, check_digests, entries_of, equal,
 
 KEY = "key-of-the-led-agents-0123456789"
 SEED = int(os.environ.get("WOPR_RAIL_SEED", "1"))
-WALKS = int(os.environ.get("WOPR_RAIL_WALKS", "60"))
+WALKS = int(os.environ.get("WOPR_RAIL_WALKS", "30" if os.environ.get("WOPR_TEST_EVERY", "1") == "1" else "12"))
 LINEAR = {"id": "project.line", "name": "Line", "description": "d", "version": "1",
           "steps": [{"id": "s%d" % i, "title": "T", "prompt": "P"} for i in range(4)]}
 
