@@ -372,7 +372,7 @@ static int build_packs(struct host *h, struct wopr_error *err) {
     return rc == 0 ? pack_loader_new(&pc, &h->packs, err) : rc;
 }
 
-/* The tools of sessions are there when a folder was named, which may be empty: then earlier sessions
+/* The tools of sessions are there when a folder was named, which may be empty: then earlier ones
  * can be gone on with, and none begins. */
 static bool sessions_asked(const struct config *cfg) { return cfg->host_sessions[0] != '\0'; }
 

@@ -19,7 +19,9 @@ enum {
     COMMAND_ARENA = 64 << 20,
     COLLECT_FIRST_MS = 60 * 1000,
     COLLECT_EVERY_MS = 3600 * 1000,
-    COLLECT_SLICE_MS = 20
+    COLLECT_SLICE_MS = 20,
+    LOCKED_TRIES_MAX = 50,
+    LOCKED_PAUSE_MS = 10
 };
 
 struct rail_work {
@@ -235,19 +237,26 @@ static int answer_append(struct answering *w, const struct rail_gate *g) {
 }
 
 /* Under the lock the question is looked at again: an agent may have answered it (WR-260). */
-static int answer_locked(struct answering *w, int64_t run_no) {
+static int answer_once(struct answering *w, int64_t run_no) {
     struct rail_gate g;
     int rc = rail_gate_enter(w->rail, w->of.session_id, &g, &w->f);
     if (rc == 0) rc = question_find(w, run_no);
     if (rc == 0) rc = rail_op_load(&w->op, w->of.session_id);
     if (rc == 0) rc = answer_append(w, &g);
     rail_gate_leave(&g);
-    if (rc == 0 || w->f.code != WR_SESSION_LOCKED) return rc;
-    struct wr_fault locked = w->f; /* it may be answered by now */
-    rc = question_find(w, run_no);
-    if (rc != 0) return rc;
-    w->f = locked;
-    return locked.e.code;
+    return rc;
+}
+
+/* Another call holds a session for milliseconds: what it leaves is either an answered question
+ * (409) or one that can be answered, so no client has to be told to try again. */
+static int answer_locked(struct answering *w, int64_t run_no) {
+    int rc = answer_once(w, run_no);
+    for (int i = 0; i < LOCKED_TRIES_MAX && rc != 0 && w->f.code == WR_SESSION_LOCKED; i++) {
+        clock_sleep_ms(LOCKED_PAUSE_MS);
+        w->f.code = WR_FINE;
+        rc = answer_once(w, run_no);
+    }
+    return rc;
 }
 
 static int answer_do(struct answering *w, int64_t run_no) {

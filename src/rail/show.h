@@ -8,6 +8,7 @@
 #define WOPR_RAIL_SHOW_H
 
 #include "rail/rail.h"
+#include "store/sessions.h"
 
 struct rail_view { /* whose eyes; an empty tenant: of tools, all */
     struct str tenant;
@@ -15,7 +16,7 @@ struct rail_view { /* whose eyes; an empty tenant: of tools, all */
 };
 struct rail_page {
     struct str workflow_id, status, health; /* empty: all */
-    int64_t below;                          /* place of the last one shown; 0: from the newest */
+    struct session_place below;             /* of the last one shown */
     unsigned max;
 };
 /* {"sessions":[...],"nextBelow"?}: the last changed first (WR-248).  One call reads at most 200

@@ -66,7 +66,9 @@ static int criteria_judge(struct advance *v) {
     if (rc != 0) {
         struct wr_reason r = {.detail = WR_D_EVALUATION_ERROR, .text = v->step->id};
         r.message = STR("A rule of the step cannot be evaluated on these notes.");
-        r.fix = STR("Rehydrate the step before this block and send shorter notes.");
+        r.fix =
+            STR("The rule is at fault, not the work: tell the author of the workflow. Shorter or "
+                "plainer notes may pass, from a rehydrate of the step before this block.");
         return wr_reason_add(&v->reasons, r, v->a) == 0 ? 0 : advance_memory(v);
     }
     if (v->issues.nr == 0) return 0;

@@ -183,6 +183,10 @@ static bool gap_open(const struct wr_gap *g) {
 static bool tip_blocked(const struct wr_session *s, size_t tip, const struct wr_gap *gaps,
                         size_t nr) {
     if (wr_node_preferences(s, tip, INT64_MAX).autonomy == WR_NEVER_STOP) return false;
+    /* A checkpoint saves what was done on a node and answers nothing of it. */
+    while (s->nodes[tip].created->u.node.kind == WR_NODE_CHECKPOINT &&
+           s->nodes[tip].parent != WR_NO_NODE)
+        tip = s->nodes[tip].parent;
     if (s->nodes[tip].created->u.node.kind == WR_NODE_BLOCKED) return true;
     for (size_t i = 0; i < nr; i++)
         if (gap_open(&gaps[i]) && str_eq(gaps[i].event->node_id, s->nodes[tip].id) &&

@@ -264,6 +264,19 @@ int wr_start_reply(const struct wr_operator *o, const struct wr_session *s,
     return rc == 0 ? reply_render(&r, STR_NONE, json) : rc;
 }
 
+/* The retry attempt belongs to the blocked node alone (WR-126): keys of events have the attempt and
+ * not the node, so a checkpoint of that node, whose snapshot is the same, must not hand it out, nor
+ * the node once it was used elsewhere.  A retry always records a validation under it. */
+static bool retry_unused(const struct reply *r) {
+    struct str retry = r->state.block.retry_attempt_id;
+    if (!r->blocked || !r->retryable || retry.n == 0 ||
+        r->s->nodes[r->node].created->u.node.kind != WR_NODE_BLOCKED)
+        return false;
+    struct str key = arena_printf(r->o->a, "validation_performed:" STR_FMT ":" STR_FMT,
+                                  STR_ARG(r->s->id), STR_ARG(retry));
+    return key.p != NULL && wr_session_key(r->s, key) == NULL;
+}
+
 int wr_rehydrate_reply(const struct wr_operator *o, const struct wr_session *s,
                        const struct wr_token *state, struct str state_token, struct str *json,
                        struct wr_fault *f) {
@@ -276,9 +289,7 @@ int wr_rehydrate_reply(const struct wr_operator *o, const struct wr_session *s,
     if (rc == 0) rc = reply_open(&r, node);
     if (rc != 0) return rc;
     reply_block(&r);
-    struct str attempt = wr_id_str(&fresh), retry = r.state.block.retry_attempt_id;
-    if (r.blocked && r.retryable && wr_stored_advance(s, s->nodes[node].id, retry) == NULL)
-        attempt = retry;
+    struct str attempt = retry_unused(&r) ? r.state.block.retry_attempt_id : wr_id_str(&fresh);
     r.preferences = wr_node_preferences(s, node, INT64_MAX);
     rc = tokens_mint(&r, attempt);
     if (rc != 0) return rc;

@@ -179,6 +179,9 @@ Test(mcp, pages_of_events_cover_the_log_once_and_are_bounded) {
         more = str_eqc(at(page, "isComplete"), "false");
     }
     cr_expect_eq(seen, all);
+    struct str none = called(
+        "run_events", fmt("{\"runId\":\"%s\",\"afterSequence\":%lld}", run, (long long)last));
+    cr_expect(str_eqc(at(none, "events"), "[]"), STR_FMT, STR_ARG(none));
 }
 
 Test(mcp, a_result_that_is_too_large_says_what_to_ask_for) {

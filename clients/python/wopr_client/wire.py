@@ -1552,7 +1552,7 @@ class SessionRow(TypedDict):
 
 class SessionList(TypedDict):
     sessions: List[SessionRow]
-    nextBelow: NotRequired[int]
+    nextBelow: NotRequired[str]
 
 
 class Session(TypedDict):

@@ -2023,7 +2023,7 @@ export interface SessionRow {
 export interface SessionList {
   sessions: SessionRow[];
   /** There may be more: pass it as below. */
-  nextBelow?: number;
+  nextBelow?: string;
 }
 
 export interface Session {
@@ -2311,7 +2311,7 @@ export interface ListSessionsQuery {
   /** Sessions at most. */
   limit?: number;
   /** Sessions after this place: nextBelow of the page before. */
-  below?: number;
+  below?: string;
   status?: "in_progress" | "blocked" | "complete" | "complete_with_gaps";
   health?: "healthy" | "corrupt_tail" | "corrupt_head" | "unknown_version";
   workflowId?: string;

@@ -66,9 +66,7 @@ static int sessions_flag(const struct http_call *c, const char *name, bool *out,
     struct str v = http_query(c, name, &found);
     *out = str_eqc(v, "true");
     if (!found || *out || str_eqc(v, "false")) return 0;
-    int rc = wopr_error_set(err, WOPR_E_VALIDATION, "%s is true or false", name);
-    jobj_details_str(err, "parameter", name);
-    return rc;
+    return wire_param_error(err, name, "the parameter that details names is true or false");
 }
 
 /* A word of a table, or absent: another one would be a list that is empty for no reason told. */
@@ -95,15 +93,28 @@ static const char *status_at(unsigned i) { return wr_run_status_name((enum wr_ru
 static const char *health_at(unsigned i) { return rail_health_name((enum rail_health)i); }
 
 /* --- lists --- */
+static int place_param(const struct http_call *c, struct session_place *out,
+                       struct wopr_error *err) {
+    bool found = false;
+    struct str text = http_query(c, "below", &found), commit, no;
+    *out = (struct session_place){0, 0};
+    if (!found) return 0;
+    if (str_cut(text, '-', &commit, &no) && str_i64(commit, &out->commit_no) &&
+        str_i64(no, &out->session_no) && out->commit_no > 0 && out->session_no > 0)
+        return 0;
+    return wire_param_error(err, "below", "below must be nextBelow of the page before");
+}
+
 static void list_answer(struct http_call *c) {
     struct wopr_error err = {0};
     struct wr_fault f = {.code = WR_FINE};
     struct buf b;
     bool found = false;
-    int64_t limit = 0, below = 0;
+    int64_t limit = 0;
+    struct session_place below;
     struct str status, health;
     int rc = wire_int_param(c, "limit", 1, V1_LIST_MAX, V1_LIST_DEFAULT, &limit, &err);
-    if (rc == 0) rc = wire_int_param(c, "below", 1, INT64_MAX, 0, &below, &err);
+    if (rc == 0) rc = place_param(c, &below, &err);
     if (rc == 0) rc = sessions_word(c, "status", status_at, WR_RUN_STATUSES, &status, &err);
     if (rc == 0) rc = sessions_word(c, "health", health_at, RAIL_HEALTHS, &health, &err);
     if (rc != 0) {

@@ -1,4 +1,5 @@
 /* Export and import (V-PR-15, WR-239 to WR-243), and what is found again (V-RR). */
+#include "base/fs.h"
 #include "journal/journal.h"
 #include "unit/rail/calls.h"
 
@@ -156,6 +157,56 @@ IMPORT(on_a_host_the_runs_of_an_import_are_shown_as_they_land) {
     rail_free(host);
     journal_stop(cfg.journal);
     journal_free(cfg.journal);
+}
+
+/* The bundle of the vectors V-BU: its workflow, V-WF-2, has a form that is shown, not executed. */
+IMPORT(a_session_of_a_foreign_workflow_is_here_to_be_looked_at /* WR-187 */) {
+    struct buf text;
+    struct rail_imported got;
+    cr_assert_eq(fs_read(WOPR_SOURCE_DIR "/tests/workrail/bundle.json", 1 << 20, &text), 0);
+    cr_assert_eq(imported(&d, buf_str(&text), false, &got), 0, "%s", d.f.e.message);
+    buf_fini(&text);
+    cr_expect_eq(calls_replays(&d, got.session_id), 1);
+    calls_fine(&d, "found", calls_tool(&d, WR_TOOL_RESUME, STR("{\"query\":\"triage done\"}")));
+    cr_expect(str_eqc(calls_get(&d, "totalEligible"), "1"), STR_FMT, STR_ARG(d.reply));
+    struct str state = calls_get(&d, "candidates.0.stateToken");
+    cr_expect_eq(calls_continue(&d, state, STR_NONE, ""), WR_SCHEMA_UNKNOWN_VERSION);
+    cr_expect_eq(wr_code_shown(d.f.code), WR_PRECONDITION_FAILED, "no failure of this host");
+    struct str again = exported(&d, got.session_id);
+    cr_expect_gt(json_get(again, "session").n, 0);
+}
+
+IMPORT(sessions_of_one_number_are_all_in_the_pages /* WR-83, WR-247 */) {
+    enum { COPIES = 9, PAGE = 2 };
+    struct rail_imported got;
+    struct session_filter f = {.tenant = KIT_TENANT, .max = PAGE};
+    struct session_list l = {NULL, 0};
+    int64_t seen = 0, before = INT64_MAX;
+    calls_fine(&c, "start", calls_start(&c, ""));
+    struct str bundle = exported(&c, calls_get(&c, "session.sessionId"));
+    cr_assert_eq(imported(&d, bundle, false, &got), 0, "%s", d.f.e.message);
+    for (int i = 1; i < COPIES; i++) { /* other tenants, then all of one: the same number each */
+        d.who.tenant = arena_printf(d.a, "tenant-%d", i);
+        cr_assert_eq(imported(&d, bundle, false, &got), 0, "%s", d.f.e.message);
+    }
+    cr_assert_eq(kit_number(&d.k, "SELECT count(DISTINCT commit_no) FROM wr_session"), 1);
+    f.any = true;
+    do {
+        cr_assert_eq(store_session_list(d.k.s, &f, d.a, &l, &d.k.err), 0);
+        for (size_t i = 0; i < l.n; i++, seen++) {
+            cr_expect_lt(l.v[i].head.session_no, before);
+            before = l.v[i].head.session_no;
+            f.below = (struct session_place){l.v[i].head.commit_no, before};
+        }
+    } while (l.n == PAGE);
+    cr_expect_eq(seen, COPIES);
+    f.any = false;
+    f.below = (struct session_place){0, 0};
+    cr_assert_eq(store_session_list(d.k.s, &f, d.a, &l, &d.k.err), 0);
+    cr_expect_eq(l.n, 1u);
+    f.below = (struct session_place){l.v[0].head.commit_no, l.v[0].head.session_no};
+    cr_assert_eq(store_session_list(d.k.s, &f, d.a, &l, &d.k.err), 0);
+    cr_expect_eq(l.n, 0u);
 }
 
 IMPORT(another_tenant_is_told_nothing_of_who_has_the_id) {

@@ -467,6 +467,26 @@ Test(workrail_protocol, preferences_of_a_refused_attempt_hold_for_its_block_wr_5
     cr_expect_eq(status, WR_STATUS_BLOCKED, "WR-163");
 }
 
+Test(workrail_protocol, a_retry_attempt_belongs_to_its_blocked_node_alone_wr_126, .init = up,
+     .fini = down) {
+    enum wr_run_status status;
+    rail_start(&r, NULL);
+    fine("blocked", rail_next(&r, ""));
+    struct str blocked = rail_get(r.reply, "stateToken"),
+               retry = rail_get(r.reply, "retryAckToken");
+    fine("saved", rail_checkpoint(&r, rail_get(r.reply, "checkpointToken"), RAIL_NOTES));
+    size_t kept = r.s->nodes_nr - 1;
+    cr_assert_eq(wr_run_status(r.s, 0, kept, WR_S_BLOCKED, &status, &r.f), 0);
+    cr_expect_eq(status, WR_STATUS_BLOCKED, "WR-163: it stands for the node that it was made of");
+    fine("the checkpoint", rail_continue(&r, wr_state_token(&r.o, r.s, kept), STR_NONE, ""));
+    kit_same("shows the block", rail_get(r.reply, "kind"), STR("blocked"));
+    cr_expect_not(str_eq(rail_get(r.reply, "retryAckToken"), retry));
+    fine("from there", rail_next(&r, RAIL_NOTES));
+    kit_same("from there", rail_get(r.reply, "kind"), STR("ok"));
+    fine("the block itself", rail_continue(&r, blocked, retry, RAIL_NOTES));
+    kit_same("the block itself", rail_get(r.reply, "kind"), STR("ok"));
+}
+
 Test(workrail_protocol, what_only_the_user_can_do_blocks_for_good_q_4, .init = up, .fini = down) {
     rail_start(&r, NULL);
     fine("user", rail_next(&r, ",\"output\":{\"notesMarkdown\":\"n\",\"artifacts\":[{\"kind\":"
