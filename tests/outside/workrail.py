@@ -471,6 +471,11 @@ def what_was_wrong_once(wopr, folder):
     for reply in (copied, block):
         got = client.tool("continue_workflow", stateToken=reply["stateToken"], ackToken=reply["retryAckToken"], output={"notesMarkdown": "fine"})
         expect(got.get("kind") == "ok", "a retry of a block, and of its checkpoint: %s" % got)
+    start = client.tool("start_workflow", workflowId="project.line")
+    block = client.tool("continue_workflow", stateToken=start["stateToken"], ackToken=start["ackToken"])
+    client.tool("continue_workflow", stateToken=block["stateToken"], ackToken=block["retryAckToken"], preferences={"autonomy": "full_auto_never_stop"})
+    got = client.tool("continue_workflow", stateToken=block["stateToken"])
+    expect(got["retryAckToken"] != block["retryAckToken"], "WR-126: a retry that went on with gaps is a retry that was used")
     for query in ("status=other", "health=other", "limit=0"):
         status, got = client.ask("GET", "/v1/x-workrail/sessions?" + query)
         expect(status == 400 and query.split("=")[0] in jcs(got), "%s: %d %s" % (query, status, got))

@@ -418,6 +418,8 @@ class Session:
         tip = self.tip()
         if tip.state is None:
             return "complete_with_gaps" if any(n.critical for n in self.nodes.values()) else "complete"
+        while tip.kind == "checkpoint":
+            tip = tip.parent
         blocked = tip.kind == "blocked_attempt" or any(c in BLOCKING for c in tip.critical)
         return "blocked" if blocked and tip.nearest("preferences")[0] != AUTONOMY[2] else "in_progress"
 
