@@ -160,17 +160,20 @@ class Obj:
         self.bag = {k: Cell(copy.deepcopy(x)) for k, x in (o.get("properties") or {}).items()}
 
     def find(self, name):
-        """(dict, key, path, canonical)"""
+        """Where the cell is, its name, and the path inside it (WS-69)."""
         if name in ("location", "emoji"):
-            return (self.top, name, [], name)
+            return (self.top, name, [])
         x = name[len("properties."):] if name.startswith("properties.") and len(name) > len("properties.") else name
-        canon = name if x in ("location", "emoji") else x
         if x in self.bag and self.bag[x].fold() is not ABSENT:
-            return (self.bag, x, [], canon)
+            return (self.bag, x, [])
         if "." in x:
             parts = x.split(".")
-            return (self.bag, parts[0], parts[1:], canon)
-        return (self.bag, x, [], canon)
+            return (self.bag, parts[0], parts[1:])
+        return (self.bag, x, [])
+
+    def variable(self, cells, key):
+        """The name of a cell in the log (WS-70); a change of what is inside it is a change of the cell."""
+        return f"{self.id}." + ("properties." + key if cells is self.bag and key in ("location", "emoji") else key)
 
     def shape(self):
         o = {"id": self.id, "type": self.type, "name": self.name}
@@ -187,16 +190,16 @@ class Obj:
         for k, c in self.bag.items():
             x = c.fold()
             if x is not ABSENT:
-                o[f"{self.id}." + ("properties." + k if k in ("location", "emoji") else k)] = x
+                o[self.variable(self.bag, k)] = x
         for k in ("location", "emoji"):
             if k in self.top and self.top[k].fold() is not ABSENT:
-                o[f"{self.id}.{k}"] = self.top[k].fold()
+                o[self.variable(self.top, k)] = self.top[k].fold()
         return o
 
 
 class World:
 
-    def __init__(self, v, overrides=None):
+    def __init__(self, v):
         self.v = v
         self.o = {o["id"]: Obj(o) for o in v.objects}
         self.gone = {}
@@ -270,14 +273,11 @@ class World:
             return self.change(i, j, n + 0.5, o, p, {"remove": op["remove"]}, tmp)
         if not any((k in op for k in OPS)):
             return
-        d, key, path, canon = o.find(p)
+        d, key, path = o.find(p)
         cell = d.get(key) or Cell(ABSENT)
         before = cell.fold()
         lay = Layer(path, op)
         lay.seg0 = key
-        sub = before
-        for k in path:
-            sub = sub.get(k, ABSENT) if is_object(sub) else ABSENT
         try:
             after = lay.apply(copy.deepcopy(before) if before is not ABSENT else ABSENT, True)
         except Fail as f:
@@ -288,9 +288,6 @@ class World:
             raise
         if after is ABSENT:
             return
-        now = after
-        for k in path:
-            now = now[k] if is_object(now) and k in now else ABSENT
         if d is o.bag and key == "quantity" and (not path) and self.v.quant(trim(o.type)) and is_number(after) and (after < 0):
             dd = op.get("delta") if "delta" in op else 1 if "increment" in op else -1 if "decrement" in op else ABSENT
             if "multiply" in op or "set" in op or "to" in op:
@@ -301,9 +298,9 @@ class World:
         d.setdefault(key, cell)
         cell.layers.append(lay)
         if tmp:
-            self.temps[i].append((j, n, "change", o, d, key, lay, canon, path))
-        if not same(sub, now):
-            self.note(i, f"{o.id}.{canon}", sub, now, "apply")
+            self.temps[i].append((j, n, "change", o, d, key, lay))
+        if not same(before, after):
+            self.note(i, o.variable(d, key), before, after, "apply")
 
     def end(self, i):
         for x in sorted(self.temps.pop(i, []), key=lambda x: (-x[0], -x[1])):
@@ -321,7 +318,7 @@ class World:
                     self.gone.pop(o.id, None)
                     self.tell(i, o, "restore")
             else:
-                _, _, _, o, d, key, lay, canon, path = x
+                _, _, _, o, d, key, lay = x
                 cell = d[key]
                 rest = [l for l in cell.layers if l is not lay]
                 before = cell.fold()
@@ -330,14 +327,10 @@ class World:
                 except Fail as f:
                     e = Fail("revert_conflict", "", target_id=o.id, property=None, reason=f.code)
                     e.at = f"interactions/{j}/temporary"
-                    raise e
+                    raise e from f
                 cell.layers = rest
-                a, b = (before, after)
-                for k in path:
-                    a = a.get(k, ABSENT) if is_object(a) else ABSENT
-                    b = b.get(k, ABSENT) if is_object(b) else ABSENT
-                if not same(a, b) and o.alive:
-                    self.note(i, f"{o.id}.{canon}", a, b, "revert")
+                if not same(before, after) and o.alive:
+                    self.note(i, o.variable(d, key), before, after, "revert")
 
 
 def steps(v):
