@@ -425,8 +425,8 @@ static int check_metadata(struct checker *c, struct str metadata) {
 }
 
 /* What a program asks of the options.  Each node of one starts once at most, so the definition,
- * which the host has taken, is the bound: the host's limit, which is there to end loops, has no part
- * in it, and a caller's is kept from ending a run half way (WS-141). */
+ * which the host has taken, is the bound: the host's limit, which is there to end loops, has no
+ * part in it, and a caller's is kept from ending a run half way (WS-141). */
 static int check_program(struct checker *c, struct str configurable, struct run_options *out) {
     const struct workflow *wf = c->wf;
     struct program_refusal why = {.message = ""};

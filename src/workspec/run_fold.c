@@ -35,7 +35,7 @@ static bool told_vt(struct str object, const char *key, int64_t *out) {
 }
 
 /* The first event of a step other than a start brings the step with it.  In the run that emits it
- * the world has been told before, when the changes were asked for; then only the note is wanting. */
+ * the world has been told before, when the changes were asked for; then it is only noted. */
 static int told_step(const struct told *f, enum ws_deed_kind kind, int64_t vt) {
     struct ws_run *r = f->r;
     if (r->at != (int64_t)f->task) return told_deed(f, (struct ws_deed){.kind = kind, .vt = vt});
@@ -54,24 +54,6 @@ static int fold_started(struct told *f) {
 }
 
 /* --- changes --- */
-
-bool run_hides(const struct run_state *s, struct str text) {
-    struct buf b;
-    buf_init(&b, SIZE_MAX / 2);
-    bool hides =
-        redact_json(text, s->options.credential_ref, &b, NULL) != 0 || !str_eq(buf_str(&b), text);
-    buf_fini(&b);
-    return hides;
-}
-
-bool run_hides_name(const struct run_state *s, struct str name) {
-    struct buf b;
-    buf_init(&b, SIZE_MAX / 2);
-    json_quote(&b, name);
-    bool hides = buf_failed(&b) || run_hides(s, buf_str(&b));
-    buf_fini(&b);
-    return hides;
-}
 
 /* WS-114: what the log says is what the interpreter did.  A text in which the log hides what looks
  * like a credential is not compared (OBS-75). */

@@ -126,9 +126,6 @@ struct ws_deed deed_of_step(const struct ws_run *r);
 /* --- run_fold.c --- */
 int run_fold(void *program, const struct run_state *s, const struct event *e, int node,
              struct wopr_error *err);
-/* Does the log hide something of this JSON text, which looks like a credential (OBS-75)? */
-bool run_hides(const struct run_state *s, struct str text);
-bool run_hides_name(const struct run_state *s, struct str name); /* the same of a plain text */
 
 /* --- run_image.c --- */
 bool run_remakes(const void *program, int node);
@@ -163,6 +160,9 @@ void say_failed(const struct ws_run *r, struct arena *a, struct program_action *
 void say_question(const struct ws_run *r, struct arena *a, struct program_action *out);
 void say_outputs(const struct ws_run *r, const struct run_state *s, struct arena *a,
                  struct program_action *out);
+/* Does the log hide something of this JSON text, which looks like a credential (OBS-75)? */
+bool run_hides(const struct run_state *s, struct str text);
+bool run_hides_name(const struct run_state *s, struct str name); /* the same of a plain text */
 /* What a task that ends has for outputs: raw object. */
 struct str say_results(const struct ws_run *r, size_t task, struct arena *a);
 /* What the members next of a change is in the log: STR_NONE when there is none. */

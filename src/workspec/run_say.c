@@ -365,3 +365,23 @@ void say_question(const struct ws_run *r, struct arena *a, struct program_action
     if (ws_is(timeout, WS_NUMBER) && timeout->number < (double)INTR_TIMEOUT_MAX)
         out->ask_timeout_ms = (int64_t)timeout->number;
 }
+
+/* --- what the log hides (OBS-75) --- */
+
+bool run_hides(const struct run_state *s, struct str text) {
+    struct buf b;
+    buf_init(&b, SIZE_MAX / 2);
+    bool hides =
+        redact_json(text, s->options.credential_ref, &b, NULL) != 0 || !str_eq(buf_str(&b), text);
+    buf_fini(&b);
+    return hides;
+}
+
+bool run_hides_name(const struct run_state *s, struct str name) {
+    struct buf b;
+    buf_init(&b, SIZE_MAX / 2);
+    json_quote(&b, name);
+    bool hides = buf_failed(&b) || run_hides(s, buf_str(&b));
+    buf_fini(&b);
+    return hides;
+}

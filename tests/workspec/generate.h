@@ -1,7 +1,7 @@
 /*
  * generate.h: documents made at random from a seed: tasks that do anything to a few objects, valid
- * or not.  The objects are those of the caller: a, b, m, w who perform, p, and n0 to n2, which tasks
- * create.
+ * or not.  The objects are those of the caller: a, b, m, w who perform, p, and n0 to n2, which
+ * tasks create.
  */
 #ifndef WOPR_TESTS_WORKSPEC_GENERATE_H
 #define WOPR_TESTS_WORKSPEC_GENERATE_H

@@ -2,21 +2,25 @@
  * apply.c: append plans into the file (STORE-1, STORE-2, STORE-13, STORE-33).
  * A plan begins with the one statement that can refuse it: the conditional update of its run row,
  * or the insert of a new one.  A refused plan has therefore written nothing, and a batch needs no
- * savepoints.
+ * savepoints.  Creations that follow each other gather, and their rows are inserted together;
+ * whatever may depend on one of them (a child, the same idempotency key, a plan of another kind)
+ * has them written first.
  */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "store/append.h"
 #include "store/peers.h"
-#include "store/sqlite/sql.h"
+#include "store/sqlite/run_rows.h"
 #include "store/upkeep.h"
-
-enum { EVENTS_PER_INSERT = 4 }; /* rows of SQL_EVENT_INSERT_4 */
 
 struct batch { /* one transaction */
     struct store *s;
     struct conn *c;
     int64_t now_ms;
+    bool whole;                       /* all plans or none */
+    struct plan *fresh[RUN_ROWS_MAX]; /* creations that wait to be inserted together */
+    int *refusals[RUN_ROWS_MAX];      /* theirs */
+    size_t fresh_nr;
     int64_t runs, runs_open, events; /* counter deltas */
     struct usages usages;
     bool hooks, hook_moved; /* there are webhooks; one, or a callback, wants what was written */
@@ -28,10 +32,6 @@ static void plan_outputs_reset(struct plan *p) {
     p->active_run_id = STR_NONE;
     p->active_until_ms = 0;
     p->tenant_bytes = 0;
-}
-
-static bool plan_ends_run(const struct plan *p) {
-    return p->has_update && (int)p->update.status >= STORE_FINAL_STATUS;
 }
 
 static bool fork_sane(const struct plan *p) {
@@ -58,202 +58,16 @@ static int plan_sane(const struct plan *p) {
     return ends == plan_ends_run(p) ? 0 : WOPR_E_INTERNAL;
 }
 
-/* ------------------------------------------------------------------------------ the run row */
-static void bind_update(struct query *q, const struct plan *p) {
-    static const struct run_row_update fresh = {.status = RUN_PENDING};
-    const struct run_row_update *u = p->has_update ? &p->update : &fresh;
-    bind_int(q, u->status);
-    bind_opt(q, u->current_node);
-    bind_int_opt(q, u->started_ms, 0);
-    bind_int_opt(q, u->completed_ms, 0);
-    bind_int_opt(q, u->paused_ms, 0);
-    bind_opt(q, u->error);
-    bind_opt(q, u->outputs);
-    bind_opt(q, u->agent);
-    bind_opt(q, u->orchestrator);
-}
-
-/* The conditional update matched no row: which of its conditions failed? */
-static int run_refused(struct batch *b, struct plan *p, int *refusal) {
-    struct query q;
-    query_begin(&q, b->c, SQL_RUN_WHY_NOT);
-    bind_int(&q, p->run_no);
-    int rc = query_step(&q, b->err);
-    if (rc < 0) return rc;
-    if (rc == 0) {
-        *refusal = WOPR_E_NOT_FOUND;
-        return 0;
-    }
-    int64_t status = col_int(&q, 0), epoch = col_int(&q, 2);
-    bool parked = col_int(&q, 3) != 0;
-    query_end(&q);
-    p->found_status = (enum run_status)status;
-    if (status >= STORE_FINAL_STATUS) *refusal = WOPR_E_RUN_TERMINAL;
-    else if (parked) *refusal = WOPR_E_CORRUPT;
-    else *refusal = epoch != p->epoch ? WOPR_E_FENCED : WOPR_E_STALE;
-    return 0;
-}
-
-static int64_t plan_log_bytes(const struct plan *p) {
-    int64_t sum = 0;
-    for (size_t i = 0; i < p->events_nr; i++) sum += event_bytes(&p->events[i]);
-    for (size_t i = 0; i < p->artifacts_nr; i++) sum += (int64_t)p->artifacts[i].body.n;
-    return sum;
-}
-
-/* A run of this plan's tenant began, ended or grew. */
+/* A run of this plan's tenant ended or grew. */
 static int usage_count(struct batch *b, struct plan *p) {
-    bool creates = p->what == PLAN_CREATE, ends = plan_ends_run(p);
-    int rc = creates ? 0 : usage_tenant(b->c, p, b->err);
+    int rc = usage_tenant(b->c, p, b->err);
     if (rc != 0) return rc;
-    struct str tenant = creates ? p->create->meta.tenant : p->tenant;
-    return usage_add(&b->usages, tenant, creates, creates - ends, plan_log_bytes(p), b->err);
+    return usage_add(&b->usages, p->tenant, 0, -plan_ends_run(p), plan_log_bytes(p), b->err);
 }
 
-static enum stmt_id move_statement(const struct plan *p) {
-    if (!p->has_update) return SQL_RUN_APPEND;
-    return p->update.unread ? SQL_RUN_END_UNREAD : SQL_RUN_MOVE;
-}
+/* ------------------------------------------------------------------------------ rows of a plan */
+enum { EVENTS_MANY = 16, EVENTS_SOME = 4 }; /* rows of SQL_EVENT_INSERT_16 and _4 */
 
-static void bind_move(struct query *q, const struct plan *p) {
-    if (!p->has_update) return;
-    if (p->update.unread) {
-        bind_int(q, p->update.status);
-        bind_int(q, p->update.completed_ms);
-    } else {
-        bind_update(q, p);
-    }
-    bind_int(q, p->lets_go);
-}
-
-static int run_move(struct batch *b, struct plan *p, int *refusal) {
-    struct query q;
-    query_begin(&q, b->c, move_statement(p));
-    bind_int(&q, p->base_seq + (int64_t)p->events_nr);
-    bind_int(&q, p->run_no);
-    bind_int(&q, p->base_seq);
-    bind_int(&q, p->epoch);
-    bind_move(&q, p);
-    bind_int(&q, plan_log_bytes(p));
-    int rc = query_run(&q, b->err);
-    if (rc != 0) return rc;
-    return sqlite3_changes64(b->c->db) == 1 ? 0 : run_refused(b, p, refusal);
-}
-
-/* X-Dedup: enforce (RUN-7), inside the creating transaction. */
-static int scope_check(struct batch *b, struct plan *p, int *refusal) {
-    const struct run_meta *m = &p->create->meta;
-    struct query q;
-    query_begin(&q, b->c, SQL_RUN_ACTIVE_IN_SCOPE);
-    bind_text(&q, m->tenant);
-    bind_text(&q, m->scope_id);
-    bind_int(&q, m->test_mode);
-    int rc = query_step(&q, b->err);
-    if (rc != 1) return rc;
-    struct str id = col_str(&q, 0, p->arena);
-    int64_t until = col_int(&q, 1);
-    query_end(&q);
-    if (arena_failed(p->arena))
-        return wopr_error_set(b->err, WOPR_E_NO_MEMORY, "no memory for a run id");
-    p->active_run_id = id;
-    p->active_until_ms = until;
-    *refusal = WOPR_E_RUN_ALREADY_ACTIVE;
-    return 0;
-}
-
-static int run_insert(struct batch *b, struct plan *p, int *refusal) {
-    const struct run_row_new *n = p->create;
-    const struct run_meta *m = &n->meta;
-    int64_t holder_no = 0;
-    if (n->holder.n > 0) {
-        int rc = holder_number(b->s, n->holder, n->lease_until_ms, &holder_no, b->err);
-        if (rc != 0) return rc;
-    }
-    struct query q;
-    query_begin(&q, b->c, SQL_RUN_INSERT);
-    bind_text(&q, m->run_id);
-    bind_text(&q, m->tenant);
-    bind_int(&q, m->test_mode);
-    bind_text(&q, m->workflow_id);
-    bind_opt(&q, m->scope_id);
-    bind_int(&q, EVENT_LOG_SCHEMA_VERSION);
-    bind_int(&q, CURRENT_ENGINE_VERSION);
-    bind_int(&q, m->shown_engine_version);
-    bind_int(&q, m->created_ms);
-    bind_int_opt(&q, holder_no, 0);
-    bind_int(&q, p->epoch);
-    bind_int(&q, p->base_seq + (int64_t)p->events_nr);
-    bind_int(&q, (n->fork ? n->fork->bytes : 0) + plan_log_bytes(p));
-    bind_update(&q, p);
-    int src = q.rc == SQLITE_OK ? sqlite3_step(q.st) : q.rc;
-    query_end(&q);
-    if (src == SQLITE_CONSTRAINT_UNIQUE) { /* only run_id is unique here */
-        *refusal = WOPR_E_EXISTS;
-        return 0;
-    }
-    if (src != SQLITE_DONE) return conn_fail(b->c, src, b->err);
-    p->run_no = sqlite3_last_insert_rowid(b->c->db);
-    b->runs++;
-    b->runs_open += !plan_ends_run(p);
-    return 0;
-}
-
-static int origin_insert(struct batch *b, const struct plan *p) {
-    const struct run_row_new *n = p->create;
-    const struct run_meta *m = &n->meta;
-    struct query q;
-    int64_t set_no;
-    int rc = agent_set_hold(b->c, m, &set_no, b->err);
-    if (rc != 0) return rc;
-    query_begin(&q, b->c, SQL_ORIGIN_INSERT);
-    bind_int(&q, p->run_no);
-    bind_text(&q, m->workspace);
-    bind_opt(&q, m->subject);
-    bind_hash(&q, &n->workflow_hash);
-    bind_opt(&q, once_inputs(p));
-    bind_opt(&q, m->configurable);
-    bind_opt(&q, m->tags);
-    bind_opt(&q, m->metadata);
-    bind_opt(&q, m->transport);
-    bind_opt(&q, m->callback_url);
-    bind_opt(&q, m->traceparent);
-    bind_int(&q, m->recursion_limit);
-    bind_opt(&q, n->parent_run_id);
-    bind_opt(&q, n->parent_node_id);
-    bind_int(&q, n->child_depth);
-    bind_int(&q, n->child_flags);
-    bind_int(&q, m->sealed);
-    bind_int(&q, n->callback_answers);
-    bind_int_opt(&q, set_no, 0);
-    bind_opt(&q, m->modules);
-    return query_run(&q, b->err);
-}
-
-static int tags_put(struct batch *b, const struct plan *p) {
-    struct query q;
-    if (p->create->meta.tags.n == 0) return 0;
-    query_begin(&q, b->c, SQL_TAGS_PUT);
-    bind_int(&q, p->run_no);
-    return query_run(&q, b->err);
-}
-
-/* FORK-9: the fork refers to inherited events, and its tenant pays for the copied rows. */
-static int fork_create(struct batch *b, struct plan *p, int *refusal) {
-    const struct plan_fork *f = p->create->fork;
-    int rc = fork_source(b->c, p, b->err);
-    if (rc == 0) rc = fork_admit(b->c, p, refusal, b->err);
-    const int64_t bytes = f->bytes + plan_log_bytes(p); /* its own events, if the plan has any */
-    if (rc == 0 && *refusal == 0) rc = usage_room(&b->usages, b->c, p, bytes, refusal, b->err);
-    if (rc == 0 && *refusal == 0) rc = run_insert(b, p, refusal);
-    if (rc != 0 || *refusal != 0) return rc;
-    rc = origin_insert(b, p);
-    if (rc == 0)
-        rc = usage_add(&b->usages, p->create->meta.tenant, 1, !plan_ends_run(p), bytes, b->err);
-    if (rc == 0) rc = fork_fill(b->c, p, b->err);
-    return rc == 0 ? tags_put(b, p) : rc;
-}
-
-/* ------------------------------------------------------------------------------ what follows it */
 static void event_bind(struct query *q, int64_t run_no, const struct event *e) {
     bind_int(q, run_no);
     bind_int(q, e->seq);
@@ -267,16 +81,25 @@ static void event_bind(struct query *q, int64_t run_no, const struct event *e) {
     bind_text(q, e->payload);
 }
 
-static int events_insert(struct batch *b, const struct plan *p) {
+/* The events of n plans, one after the other. */
+static int events_insert(struct batch *b, struct plan *const *plans, size_t n) {
+    size_t left = 0, at = 0; /* at: an event of *plans */
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < p->events_nr;) {
-        size_t n = p->events_nr - i >= EVENTS_PER_INSERT ? EVENTS_PER_INSERT : 1;
+    for (size_t i = 0; i < n; i++) left += plans[i]->events_nr;
+    b->events += (int64_t)left;
+    while (rc == 0 && left > 0) {
+        size_t rows = left >= EVENTS_MANY ? EVENTS_MANY : left >= EVENTS_SOME ? EVENTS_SOME : 1;
         struct query q;
-        query_begin(&q, b->c, n == 1 ? SQL_EVENT_INSERT : SQL_EVENT_INSERT_4);
-        for (size_t end = i + n; i < end; i++) event_bind(&q, p->run_no, &p->events[i]);
+        query_begin(&q, b->c,
+                    rows == EVENTS_MANY   ? SQL_EVENT_INSERT_16
+                    : rows == EVENTS_SOME ? SQL_EVENT_INSERT_4
+                                          : SQL_EVENT_INSERT);
+        for (size_t end = left - rows; left > end; left--, at++) {
+            for (; at == (*plans)->events_nr; plans++) at = 0;
+            event_bind(&q, (*plans)->run_no, &(*plans)->events[at]);
+        }
         rc = query_run(&q, b->err);
     }
-    b->events += (int64_t)p->events_nr;
     return rc;
 }
 
@@ -314,43 +137,140 @@ static int rows_put(struct batch *b, const struct plan *p) {
     return rc;
 }
 
-/* Returns a failure of the machine; a refusal of this plan alone goes to *refusal. */
-static int plan_write(struct batch *b, struct plan *p, int *refusal) {
+/* What follows its events. */
+static int plan_rest(struct batch *b, struct plan *p) {
     int rc = 0;
+    if (b->hooks && p->events_nr > 0)
+        rc = hook_move_put(b->c, p, b->now_ms, &b->hook_moved, b->err);
+    if (rc == 0) rc = rows_put(b, p);
+    if (rc == 0 && p->has_idem) rc = idem_put(b->c, p, b->now_ms, b->err);
+    return rc;
+}
+
+/* ------------------------------------------------------------------------------ creations */
+/* Must what gathers be written before this plan is looked at? */
+static bool fresh_awaited(const struct batch *b, const struct plan *p) {
+    if (p->what != PLAN_CREATE || !p->create || p->create->fork || p->create->dedup_enforce ||
+        p->create->parent_run_id.n > 0 || p->session || b->whole)
+        return true;
+    for (size_t i = 0; p->has_idem && i < b->fresh_nr; i++)
+        if (b->fresh[i]->has_idem && sha256_eq(&b->fresh[i]->idem.key, &p->idem.key)) return true;
+    return false;
+}
+
+/* The tenant pays for a creation as soon as it gathers (sign 1), for the next one's room. */
+static int fresh_pay(struct batch *b, const struct plan *p, int64_t sign) {
+    return usage_add(&b->usages, p->create->meta.tenant, sign, sign * !plan_ends_run(p),
+                     sign * plan_log_bytes(p), b->err);
+}
+
+static int fresh_follow(struct batch *b, struct plan **plans, size_t n) {
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        b->runs++;
+        b->runs_open += !plan_ends_run(plans[i]);
+        rc = run_tags_put(b->c, plans[i], b->err);
+    }
+    if (rc == 0) rc = events_insert(b, plans, n);
+    for (size_t i = 0; rc == 0 && i < n; i++) rc = plan_rest(b, plans[i]);
+    return rc;
+}
+
+/* Write what gathers. */
+static int fresh_write(struct batch *b) {
+    size_t n = b->fresh_nr, singly = 0; /* before singly: one at a time */
+    int rc = 0;
+    b->fresh_nr = 0;
+    for (size_t at = 0; rc == 0 && at < n;) {
+        size_t k = at < singly ? 1 : run_rows_fit(n - at);
+        int refusal = 0;
+        rc = run_rows_insert(b->s, b->c, &b->fresh[at], k, &refusal, b->err);
+        if (rc == 0 && refusal != 0 && k > 1) { /* whose id is taken? */
+            singly = at + k;
+            continue;
+        }
+        if (rc == 0 && refusal != 0) {
+            *b->refusals[at] = refusal;
+            rc = fresh_pay(b, b->fresh[at], -1);
+        } else if (rc == 0) {
+            rc = fresh_follow(b, &b->fresh[at], k);
+        }
+        at += k;
+    }
+    return rc;
+}
+
+static int fresh_add(struct batch *b, struct plan *p, int *refusal, bool waits) {
+    const int64_t bytes = plan_log_bytes(p);
+    int rc = usage_room(&b->usages, b->c, p, bytes, refusal, b->err);
+    if (rc == 0 && *refusal != 0 && b->fresh_nr > 0) { /* what gathers may yet be refused itself */
+        *refusal = 0;
+        rc = fresh_write(b);
+        if (rc == 0) rc = usage_room(&b->usages, b->c, p, bytes, refusal, b->err);
+    }
+    if (rc == 0 && *refusal == 0 && p->create->dedup_enforce)
+        rc = run_scope_check(b->c, p, refusal, b->err);
+    if (rc == 0 && *refusal == 0) rc = fresh_pay(b, p, 1);
+    if (rc != 0 || *refusal != 0) return rc;
+    b->fresh[b->fresh_nr] = p;
+    b->refusals[b->fresh_nr++] = refusal;
+    return waits && b->fresh_nr < RUN_ROWS_MAX ? 0 : fresh_write(b);
+}
+
+/* FORK-9: the fork refers to inherited events, and its tenant pays for the copied rows. */
+static int fork_create(struct batch *b, struct plan *p, int *refusal) {
+    const struct plan_fork *f = p->create->fork;
+    int rc = fork_source(b->c, p, b->err);
+    if (rc == 0) rc = fork_admit(b->c, p, refusal, b->err);
+    const int64_t bytes = f->bytes + plan_log_bytes(p); /* its own events, if the plan has any */
+    if (rc == 0 && *refusal == 0) rc = usage_room(&b->usages, b->c, p, bytes, refusal, b->err);
+    if (rc == 0 && *refusal == 0) rc = run_rows_insert(b->s, b->c, &p, 1, refusal, b->err);
+    if (rc != 0 || *refusal != 0) return rc;
+    b->runs++;
+    b->runs_open += !plan_ends_run(p);
+    rc = usage_add(&b->usages, p->create->meta.tenant, 1, !plan_ends_run(p), bytes, b->err);
+    if (rc == 0) rc = fork_fill(b->c, p, b->err);
+    return rc == 0 ? run_tags_put(b->c, p, b->err) : rc;
+}
+
+/* ------------------------------------------------------------------------------ plans */
+/* What refuses a plan of any kind before it writes, or answers it (idem_hit). */
+static int plan_admit(struct batch *b, struct plan *p, int *refusal) {
     plan_outputs_reset(p);
     p->idem_hit = false;
     *refusal = p->failed ? p->failed : plan_sane(p);
     if (*refusal != 0) return 0;
     if (p->has_idem) { /* before X-Dedup: a retry gets its stored answer (RUN-8) */
-        rc = idem_look(b->c, &p->idem, b->now_ms, p->arena, &p->idem_response, b->err);
+        int rc = idem_look(b->c, &p->idem, b->now_ms, p->arena, &p->idem_response, b->err);
         p->idem_hit = rc == 1;
         *refusal = rc == WOPR_E_IDEM_CONFLICT ? rc : 0;
         if (rc == 1 || *refusal != 0) return 0;
         if (rc < 0) return rc;
     }
-    rc = session_guard(b->c, p, refusal, b->err); /* the one other look that may refuse */
+    return session_guard(b->c, p, refusal, b->err); /* the one other look that may refuse */
+}
+
+static int run_plan_write(struct batch *b, struct plan *p, int *refusal) {
+    int rc = task_guard(b->c, p, refusal, b->err);
+    if (rc == 0 && *refusal == 0) rc = run_row_move(b->c, p, refusal, b->err);
     if (rc != 0 || *refusal != 0) return rc;
-    if (p->what == PLAN_CREATE && p->create->fork) {
-        rc = fork_create(b, p, refusal);
-    } else if (p->what == PLAN_CREATE) {
-        rc = usage_room(&b->usages, b->c, p, plan_log_bytes(p), refusal, b->err);
-        if (rc == 0 && *refusal == 0 && p->create->dedup_enforce) rc = scope_check(b, p, refusal);
-        if (rc == 0 && *refusal == 0) rc = run_insert(b, p, refusal);
-        if (rc == 0 && *refusal == 0) rc = origin_insert(b, p);
-        if (rc == 0 && *refusal == 0) rc = tags_put(b, p);
-    } else if (p->what == PLAN_RUN) {
-        rc = task_guard(b->c, p, refusal, b->err);
-        if (rc == 0 && *refusal == 0) rc = run_move(b, p, refusal);
-        if (rc == 0 && *refusal == 0) b->runs_open -= plan_ends_run(p);
-    }
+    b->runs_open -= plan_ends_run(p);
+    return usage_count(b, p);
+}
+
+/* Returns a failure of the machine; a refusal of this plan alone goes to *refusal, at the latest
+ * when what gathers is written. */
+static int plan_write(struct batch *b, struct plan *p, int *refusal) {
+    bool waits = !fresh_awaited(b, p);
+    int rc = waits ? 0 : fresh_write(b);
+    if (rc == 0) rc = plan_admit(b, p, refusal);
+    if (rc != 0 || *refusal != 0 || p->idem_hit) return rc;
+    if (p->what == PLAN_CREATE && !p->create->fork) return fresh_add(b, p, refusal, waits);
+    if (p->what == PLAN_CREATE) rc = fork_create(b, p, refusal);
+    else if (p->what == PLAN_RUN) rc = run_plan_write(b, p, refusal);
     if (rc != 0 || *refusal != 0) return rc;
-    rc = events_insert(b, p);
-    if (rc == 0 && b->hooks && p->events_nr > 0)
-        rc = hook_move_put(b->c, p, b->now_ms, &b->hook_moved, b->err);
-    if (rc == 0 && p->what != PLAN_SIDE && !(p->create && p->create->fork)) rc = usage_count(b, p);
-    if (rc == 0) rc = rows_put(b, p);
-    if (rc == 0 && p->has_idem) rc = idem_put(b->c, p, b->now_ms, b->err);
-    return rc;
+    rc = events_insert(b, &p, 1);
+    return rc == 0 ? plan_rest(b, p) : rc;
 }
 
 /* ------------------------------------------------------------------------------ batches */
@@ -384,7 +304,8 @@ static int peers_notify(struct batch *b, struct plan **plans, size_t n, const in
  * unknown). */
 static int batch_commit(struct store *s, struct plan **plans, size_t n, bool whole, int *rcs,
                         struct wopr_error *err) {
-    struct batch b = {.s = s, .c = s->writer, .now_ms = clock_wall_ms(), .err = err};
+    struct batch b = {
+        .s = s, .c = s->writer, .now_ms = clock_wall_ms(), .whole = whole, .err = err};
     struct wal_head before;
     int rc = store_alive(s, err);
     if (rc == 0) rc = tx_begin(b.c, err);
@@ -397,6 +318,7 @@ static int batch_commit(struct store *s, struct plan **plans, size_t n, bool who
                 rc = wopr_error_set(err, rcs[i], "plan %zu is refused: %s", i,
                                     wopr_err_text(rcs[i]));
         }
+        if (rc == 0) rc = fresh_write(&b);
         if (rc == 0) rc = counters_add(&b);
         if (rc == 0) rc = usages_write(&b.usages, b.c, err);
         if (rc == 0) rc = peers_notify(&b, plans, n, rcs);
