@@ -1,7 +1,7 @@
 /*
  * test_documents_long.c: documents of many tasks, and documents made at random: checkpoints of
- * their runs (WS-142) are what the log folds to, wherever they are taken and whatever became of them;
- * two runs agree, and forks and replays come to the same world from every event.
+ * their runs (WS-142) are what the log folds to, wherever they are taken and whatever became of
+ * them; two runs agree, and forks and replays come to the same world from every event.
  */
 #include "checkpoint_kit.h"
 #include "document_kit.h"
