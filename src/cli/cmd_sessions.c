@@ -189,32 +189,44 @@ static int session_import(struct cli *c, struct store *s, const void *args) {
 }
 
 /* --- verify --- */
-static int page_verify(struct store *s, int64_t *below, unsigned *read, unsigned *bad,
+struct verified {
+    unsigned read, bad;
+    bool all;
+};
+
+static int page_verify(struct store *s, struct session_place *below, struct verified *got,
                        struct wr_fault *f) {
     const struct session_filter filter = {.any = true, .below = *below, .max = SESSIONS_PAGE};
     struct session_list l;
-    struct arena *a = arena_new(SESSION_ARENA), *one = arena_new(SESSION_ARENA);
-    int rc = a && one ? store_session_list(s, &filter, a, &l, &f->e) : wr_no_memory(f);
+    struct arena *a = arena_new(SESSION_ARENA), *one = arena_new(SESSION_ARENA),
+                 *scratch = arena_new(SESSION_ARENA);
+    int rc = a && one && scratch ? store_session_list(s, &filter, a, &l, &f->e) : wr_no_memory(f);
     for (size_t i = 0; rc == 0 && i < l.n; i++) {
         struct rail_session x;
         arena_reset(one);
-        *below = l.v[i].head.commit_no;
+        *below = (struct session_place){l.v[i].head.commit_no, l.v[i].head.session_no};
         rc = rail_session_load(s, STR_NONE, false, l.v[i].head.session_id, one, &x, f);
         if (rc == WOPR_E_NOT_FOUND) {
             rc = 0;
             continue;
         }
         if (rc != 0) break;
-        bool good = x.health == RAIL_HEALTHY && x.orphans_nr == 0;
+        bool good = x.health == RAIL_HEALTHY && x.orphans_nr == 0, whole = true;
+        if (good && rail_session_blobs(s, &x, scratch, f) != 0) {
+            printf(STR_FMT ": %s: %s\n", STR_ARG(x.head.session_id), wr_code_name(f->code),
+                   f->e.message);
+            whole = false;
+        }
         if (!good)
             printf(STR_FMT ": %s %s: %s\n", STR_ARG(x.head.session_id), rail_health_name(x.health),
                    rail_reason_name(x.reason),
                    x.orphans_nr > 0 ? "events that no record attests" : x.why);
-        *bad += !good;
-        ++*read;
+        got->bad += !good || !whole;
+        got->read++;
         rail_session_fini(&x);
     }
-    if (rc == 0 && l.n < SESSIONS_PAGE) *below = 0;
+    if (rc == 0 && l.n < SESSIONS_PAGE) got->all = true;
+    arena_free(scratch);
     arena_free(one);
     arena_free(a);
     return rc;
@@ -222,14 +234,14 @@ static int page_verify(struct store *s, int64_t *below, unsigned *read, unsigned
 
 static int sessions_verify(struct cli *c, struct store *s, const void *args) {
     struct wr_fault f = {.code = WR_FINE};
-    int64_t below = INT64_MAX;
-    unsigned read = 0, bad = 0;
+    struct session_place below = {0, 0};
+    struct verified got = {0};
     int rc = 0;
     (void)c, (void)args;
-    while (rc == 0 && below > 0) rc = page_verify(s, &below, &read, &bad, &f);
+    while (rc == 0 && !got.all) rc = page_verify(s, &below, &got, &f);
     if (rc != 0) return fault_print(&f);
-    printf("%u sessions read, %u damaged\n", read, bad);
-    return bad > 0 ? 1 : 0;
+    printf("%u sessions read, %u damaged\n", got.read, got.bad);
+    return got.bad > 0 ? 1 : 0;
 }
 
 /* --- keep, keys --- */

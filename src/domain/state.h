@@ -240,17 +240,15 @@ struct run_meta {
     struct str inputs;       /* raw object of declared inputs, as shown, in declaration order */
     struct str inputs_clear; /* raw object of the masked ones; empty: none, or not known */
     bool sealed;             /* some inputs are masked */
-    struct str transport;    /* "rest" */
+    struct str transport;    /* "rest" or "mcp": how it came in, for people; decides nothing */
     struct str agents, agents_digest; /* struct agent_set (AGT-46); empty: none, or not read */
     struct str modules; /* raw object: the digest of a pack for each type of packs; or empty */
     bool test_mode;
+    bool led; /* shows a session of rail/, which alone adds to it: the engine executes nothing */
     int32_t shown_engine_version; /* as printed; CURRENT_ENGINE_VERSION unless forced (VER-11) */
     int64_t created_ms;
     int64_t recursion_limit;
 };
-/* Does the run show a session of rail/, which alone adds to it?  The engine executes nothing of
- * it. */
-static inline bool run_is_led(const struct run_meta *m) { return str_eqc(m->transport, "mcp"); }
 /* Parts of struct run_state, each with the files that change it. */
 struct run_clock {                    /* state.c */
     int64_t started_ms, completed_ms; /* 0 = not yet */

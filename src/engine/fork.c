@@ -152,7 +152,7 @@ static int source_read(struct step *st, struct fork_job *j, struct wopr_error *e
         return wopr_error_set(err, WOPR_E_VERSION_MISMATCH, "a newer engine wrote the source");
     if (head.parked.n > 0)
         return wopr_error_set(err, WOPR_E_CORRUPT, "the source is parked; see 'wopr verify'");
-    if (run_is_led(&j->source.meta)) return led_refuse(cmd->fork.mode, err);
+    if (j->source.meta.led) return led_refuse(cmd->fork.mode, err);
     if (cmd->fork.from_seq == 0 ||
         cmd->fork.from_seq < head.next_seq) { /* FORK-4; 0 inherits nothing */
         j->source.head.next_seq = head.next_seq;

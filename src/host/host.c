@@ -372,6 +372,10 @@ static int build_packs(struct host *h, struct wopr_error *err) {
     return rc == 0 ? pack_loader_new(&pc, &h->packs, err) : rc;
 }
 
+/* The tools of sessions are there when a folder was named, which may be empty: then earlier ones
+ * can be gone on with, and none begins. */
+static bool sessions_asked(const struct config *cfg) { return cfg->host_sessions[0] != '\0'; }
+
 /* Sessions are led by commands and tools alike, so the engine is told of them before it starts. */
 static int build_rail(struct host *h, struct wopr_error *err) {
     const struct rail_config rc = {.store = h->store,
@@ -380,8 +384,11 @@ static int build_rail(struct host *h, struct wopr_error *err) {
                                    .rules = h->rules,
                                    .tenant_bytes_max = h->cfg.bounds_tenant_bytes_max,
                                    .retention_ms = h->cfg.host_sessions_days * DAY_S * 1000,
+                                   .offered = h->cfg.wire_mcp && sessions_asked(&h->cfg),
                                    .checkpoints = h->cfg.host_sessions_checkpoints,
-                                   .resume = h->cfg.host_sessions_resume};
+                                   .resume = h->cfg.host_sessions_resume,
+                                   .reread = sessions_asked(&h->cfg) ? host_sessions_reread : NULL,
+                                   .reread_ctx = &h->cfg};
     return host_sessions_new(&h->cfg, &rc, &h->rail, err);
 }
 
@@ -465,9 +472,6 @@ static int build_audit(struct host *h, struct wopr_error *err) {
     mem_wipe(&ac, sizeof ac);
     return rc;
 }
-
-/* The tools of sessions are there when there is something to start, or to resume. */
-static bool sessions_asked(const struct config *cfg) { return cfg->host_sessions[0] != '\0'; }
 
 static int offer_sessions(struct host *h, struct wopr_error *err) {
     struct mcp_server *server = v1_mcp(h->v1);

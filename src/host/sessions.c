@@ -60,6 +60,19 @@ static int folder_add(struct rail *r, const char *folder, struct wopr_error *err
     return rc;
 }
 
+/* The answer is for clients, so the folder's place on this machine is left out of what is wrong. */
+int host_sessions_reread(void *ctx, struct rail *into, struct wopr_error *err) {
+    const struct config *cfg = ctx;
+    struct wopr_error why = {0};
+    int rc = folder_add(into, cfg->host_sessions, &why);
+    size_t n = strlen(cfg->host_sessions);
+    const char *text = why.message;
+    if (rc == 0) return 0;
+    if (strncmp(text, cfg->host_sessions, n) == 0 && text[n] == '/') text += n + 1;
+    else text = "the folder of --session-workflows cannot be read";
+    return wopr_error_set(err, rc, "%s", text);
+}
+
 int host_sessions_new(const struct config *cfg, const struct rail_config *rc, struct rail **out,
                       struct wopr_error *err) {
     struct rail *r = NULL;

@@ -11,5 +11,8 @@
  * not compile; the message names file, place and remedy. */
 MUST_CHECK int host_sessions_new(const struct config *cfg, const struct rail_config *rc,
                                  struct rail **out, struct wopr_error *err);
+/* The same folder as it is now, into a rail made afresh: rail_config.reread.  ctx: a struct config.
+ */
+int host_sessions_reread(void *ctx, struct rail *into, struct wopr_error *err);
 
 #endif

@@ -229,7 +229,7 @@ static int verify_run(struct verify *v, struct str tenant, bool test_mode, struc
         return 0;
     }
     if (rc != 0) return rc;
-    bool led = run_is_led(&o.meta);
+    bool led = o.meta.led;
     if (led ? rail_shown_definition(v->store, &o, v->arena, &wf, &why) != 0
             : store_workflow_by_hash(v->store, &o.workflow_hash, v->arena, &text, &why) != 0 ||
                   workflow_compile(text, &env, &wf, &why) != 0) {

@@ -43,14 +43,13 @@ static void batch_give_back(struct journal *j, size_t n) {
     }
 }
 
-static void batch_publish(struct journal *j, size_t n) {
+static void plans_publish(struct journal *j, struct plan *const *v, const int *rcs, size_t n) {
     struct commit *first = NULL, *last = NULL;
     bool lost = false;
     unsigned views_nr = atomic_load_explicit(&j->views_nr, memory_order_relaxed);
     for (size_t i = 0; i < n; i++) {
-        struct plan *p = j->plans[i];
-        if (j->rcs[i] != 0 || p->idem_hit || p->events_nr == 0 || !hub_listens(j, p->run_no))
-            continue;
+        struct plan *p = v[i];
+        if (rcs[i] != 0 || p->idem_hit || p->events_nr == 0 || !hub_listens(j, p->run_no)) continue;
         struct commit *c = commit_new(p, views_nr);
         if (!c) {
             lost = true;
@@ -80,13 +79,29 @@ static void commit_batch(struct journal *j, size_t n) {
     for (size_t i = 0; i < n; i++) j->plans[i] = j->batch[i].plan;
     uint64_t t0 = clock_mono_ns();
     int rc = store_apply(j->store, j->plans, n, j->rcs, &err);
-    count_batch(j, n, clock_mono_ns() - t0);
+    count_batch(j, j->plans, j->rcs, n, clock_mono_ns() - t0);
     int why = storage_failure(j, rc, n);
     if (why != 0) count_failed(j, why, rc != 0 ? err.message : wopr_err_text(why));
     else atomic_store(&j->counters.failing, 0);
     if (rc == 0 && j->seen) j->seen(j->seen_ctx, j->plans, j->rcs, n);
-    batch_publish(j, n);
+    plans_publish(j, j->plans, j->rcs, n);
     batch_give_back(j, n);
+}
+
+int journal_commit_whole(struct journal *j, struct plan **v, size_t n, struct wopr_error *err) {
+    int *rcs = mem_array(n, sizeof *rcs); /* zeroed: a whole is committed, or nothing of it */
+    if (!rcs) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a batch");
+    uint64_t t0 = clock_mono_ns();
+    int rc = store_apply_whole(j->store, v, n, err);
+    if (rc == 0) {
+        count_batch(j, v, rcs, n, clock_mono_ns() - t0);
+        if (j->seen) j->seen(j->seen_ctx, v, rcs, n);
+        plans_publish(j, v, rcs, n);
+    } else if (rc == WOPR_E_DISK_FULL || rc == WOPR_E_IO) {
+        count_failed(j, rc, err->message);
+    }
+    mem_free(rcs);
+    return rc;
 }
 
 void journal_on_commit(struct journal *j, journal_seen_fn *seen, void *ctx) {

@@ -80,6 +80,12 @@ void journal_on_commit(struct journal *j, journal_seen_fn *seen, void *ctx);
  * running host). */
 MUST_CHECK int journal_side(struct journal *j, void (*fn)(void *ctx, struct store *s), void *ctx);
 
+/* Only inside a side job: commit these plans all or none (store_apply_whole), then count, show and
+ * publish them as those of a batch.  For what is no single run's and too large to wait in the
+ * queue.  The plans stay the caller's. */
+MUST_CHECK int journal_commit_whole(struct journal *j, struct plan **v, size_t n,
+                                    struct wopr_error *err);
+
 /* --- commits of other processes on the same file --- */
 /* Run run_no got events up to next_seq - 1 from elsewhere: its readers look into the store, its
  * waiters for that are woken.  _all: anything may have happened.  From any thread. */

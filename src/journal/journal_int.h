@@ -189,7 +189,8 @@ void copier_stop(struct journal *j);
 void copier_turn(struct journal *j); /* the committer, after a batch's answers */
 
 /* --- stats.c --- */
-void count_batch(struct journal *j, size_t n, uint64_t ns); /* after store_apply, from batch */
+/* After a commit: the plans and what became of each. */
+void count_batch(struct journal *j, struct plan *const *v, const int *rcs, size_t n, uint64_t ns);
 void count_checkpoint(struct journal *j, uint64_t ns);
 void count_full(struct journal *j);                               /* the queue refused */
 void count_failed(struct journal *j, int rc, const char *reason); /* a commit */

@@ -33,13 +33,13 @@ static size_t count_events(struct counters *c, const struct plan *p) {
     return p->events_nr;
 }
 
-void count_batch(struct journal *j, size_t n, uint64_t ns) {
+void count_batch(struct journal *j, struct plan *const *v, const int *rcs, size_t n, uint64_t ns) {
     struct counters *c = &j->counters;
     uint64_t events = 0;
     for (size_t i = 0; i < n; i++) {
-        int rc = j->rcs[i];
+        int rc = rcs[i];
         if (rc < 0 && rc > -(int)WOPR_ERR_NR) atomic_fetch_add(&c->refused[-rc], 1);
-        else if (!j->plans[i]->idem_hit) events += count_events(c, j->plans[i]);
+        else if (!v[i]->idem_hit) events += count_events(c, v[i]);
     }
     atomic_fetch_add(&c->commits, 1);
     atomic_fetch_add(&c->plans, n);

@@ -15,13 +15,14 @@ enum { IDLE_MS = 1000, TAKE_MAX = 256, STOP_MS_MAX = 5000, SETTINGS_MAX = 256 * 
 
 /* --- from the committer --- */
 
-/* Not the creation of a fork: it has no events, and what it was made of lies in memory that ends
- * with its answer, not with the plan.  With its first event its origin is read from the store. */
+/* Not the creation of a fork that has no events.  What any fork was made of may lie in memory that
+ * ends with its answer, not with the plan: with its first event its origin is read from the store
+ * (run_of).  A branch of a session is created with its first events. */
 static bool plan_wanted(const struct plan *p, int rc) {
     if (rc != 0)
         return rc == WOPR_E_RUN_ALREADY_ACTIVE && p->what == PLAN_CREATE && p->create &&
                !p->create->fork;
-    if (p->create && p->create->fork) return false;
+    if (p->create && p->create->fork && p->events_nr == 0) return false;
     return p->what != PLAN_SIDE && !p->idem_hit &&
            (p->events_nr > 0 || p->invocations_nr > 0 || p->what == PLAN_CREATE);
 }

@@ -89,7 +89,7 @@ static int64_t quiet_until(const struct plan *p) {
     return QUIET;
 }
 
-/* Its creation is not among the commits that come here: its first event is what shows it. */
+/* Its creation alone is not among the commits that come here: its first event is what shows it. */
 static bool is_new_fork(const struct otel *o, const struct trace_run *r, const struct plan *p) {
     bool first = p->base_seq == r->from_seq || p->base_seq == r->from_seq + 1;
     return r->fork != FORK_NONE && r->created_ms >= o->started_ms && first;
@@ -97,7 +97,7 @@ static bool is_new_fork(const struct otel *o, const struct trace_run *r, const s
 
 static struct trace_run *run_of(struct otel *o, const struct plan *p) {
     struct trace_run *r = map_get(o->runs, key_of(&p->run_no));
-    bool known = r != NULL, made = !r && p->what == PLAN_CREATE && p->create;
+    bool known = r != NULL, made = !r && p->create && p->what == PLAN_CREATE && !p->create->fork;
     if (made)
         r = run_add(o, trace_run_new(p->run_no, &p->create->meta, NULL, p->create->parent_run_id,
                                      p->create->parent_node_id));

@@ -16,8 +16,9 @@ struct rail_export {
     struct str tenant; /* empty: whatever it is, for tools */
     bool test_mode;
     struct str session_id;
-    bool artifacts; /* with the bytes of artifacts */
-    bool salvage;   /* also the good prefix of one that is damaged (WR-239) */
+    bool artifacts;   /* with the bytes of artifacts */
+    bool salvage;     /* also the good prefix of one that is damaged (WR-239) */
+    bool told_config; /* of a host: with appliedConfigHash; a tool has none applied */
     const char *version;
 };
 /* NOT_FOUND, SESSION_NOT_HEALTHY, BUNDLE_BUILD_EMPTY_EVENTS, OUT_OF_MEMORY. */

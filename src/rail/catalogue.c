@@ -2,12 +2,13 @@
  * catalogue.c: the workflows that can be started here, compiled when they are added (WR-221,
  * WR-222).
  */
+#include "base/near.h"
 #include "codec/jobj.h"
 #include "rail/rail_int.h"
+#include "workrail/interpret.h"
+#include "workrail/prompt.h"
 
-#include <stdio.h>
-
-enum { CATALOGUE_BYTES_MAX = 1 << 20, NEAR_MAX = 3 };
+enum { CATALOGUE_BYTES_MAX = 1 << 20, NEAR_MAX = 3, NEAR_ID_MAX = 128 };
 
 static int workflow_cmp(const struct rail_workflow *w, struct str id) {
     return str_cmp(w->compiled.id, id);
@@ -150,45 +151,72 @@ static int compiled_write(struct jw *w, const struct wr_workflow *c, struct aren
     return rc;
 }
 
-/* The first step of the order, if it is one: its prompt is what a preview shows. */
-static const struct wr_step *first_step(const struct wr_workflow *c) {
-    for (size_t i = 0; i < c->order.nr; i++)
-        if (!c->order.v[i].loop) return &c->steps.v[c->order.v[i].at];
-    return NULL;
+/* What an agent would be asked first, without a context: a preview shows it as it would read it.
+ * *step NULL: nothing. */
+static int first_step(struct rail_op *o, const struct wr_workflow *c, const struct wr_step **step,
+                      struct str *prompt) {
+    const struct wr_state init = {.kind = WR_S_INIT};
+    struct wr_next next;
+    *step = NULL;
+    int rc = wr_interpret(c, &init, STR_NONE, NULL, o->a, &next, o->f);
+    if (rc != 0 || next.state.pending == 0) return rc;
+    size_t at = wr_workflow_step(c, next.state.step.step_id);
+    if (at == WR_NO_AT) return 0;
+    *step = &c->steps.v[at];
+    return wr_prompt_text(c, *step, STR_NONE, o->a, prompt) == 0 ? 0 : wr_no_memory(o->f);
 }
 
-static int catalogue_unknown(struct rail_op *o, struct str id) {
+/* Ids in order around the place where it would be, and the one that was probably meant. */
+static void near_tell(struct rail_op *o, struct str id, const char *hint) {
     const struct rail *r = o->rail;
-    char near[300] = "";
-    size_t n = 0, at = place_of(r, id), from = at > 1 ? at - 1 : 0;
-    for (size_t i = from; i < r->workflows_nr && i < from + NEAR_MAX; i++) {
-        int k = snprintf(near + n, sizeof near - n, "%s%.80s", i > from ? ", " : "",
-                         r->workflows[i].compiled.id.p);
-        if (k > 0 && (size_t)k < sizeof near - n) n += (size_t)k;
-    }
-    return wr_fail(o->f, WR_NOT_FOUND, "workflowId",
-                   "workflowId names no workflow of this host; near it: %s; call list_workflows "
-                   "for all",
-                   n > 0 ? near : "none");
+    size_t at = place_of(r, id), from = at > 1 ? at - 1 : 0;
+    struct jobj b;
+    jobj_begin(&b, WOPR_DETAILS_SIZE);
+    jw_key(&b.w, "near");
+    jw_array(&b.w);
+    for (size_t i = from; i < r->workflows_nr && i < from + NEAR_MAX; i++)
+        if (r->workflows[i].compiled.id.n <= NEAR_ID_MAX) jw_str(&b.w, r->workflows[i].compiled.id);
+    jw_end_array(&b.w);
+    jw_kstr(&b.w, "suggestion",
+            arena_printf(o->a, "Call list_workflows for all that can be started%s", hint));
+    jobj_details(&b, &o->f->e);
+}
+
+int rail_workflow_unknown(struct rail_op *o, struct str id) {
+    const struct rail *r = o->rail;
+    char hint[NEAR_HINT];
+    struct near near;
+    near_init(&near, id);
+    for (size_t i = 0; i < r->workflows_nr; i++) near_try(&near, r->workflows[i].compiled.id);
+    (void)near_hint(&near, hint);
+    int rc = wr_fail(o->f, WR_NOT_FOUND, "workflowId",
+                     "workflowId names no workflow of this host%s; call list_workflows for those "
+                     "there are",
+                     hint);
+    near_tell(o, id, hint);
+    return rc;
 }
 
 int rail_inspect(struct rail_op *o, const struct wr_call *call, struct str *json) {
     const struct rail_workflow *f = rail_workflow_find(o->rail, call->workflow_id);
     bool metadata = str_eqc(call->mode, "metadata");
     struct jobj b;
-    if (!f) return catalogue_unknown(o, call->workflow_id);
-    const struct wr_step *first = metadata ? NULL : first_step(&f->compiled);
+    const struct wr_step *first = NULL;
+    struct str prompt = STR_NONE;
+    if (!f) return rail_workflow_unknown(o, call->workflow_id);
+    int rc = metadata ? 0 : first_step(o, &f->compiled, &first, &prompt);
+    if (rc != 0) return rc;
     jobj_begin(&b, CATALOGUE_BYTES_MAX);
     jw_kstr(&b.w, "workflowId", f->compiled.id);
     jw_kstr(&b.w, "workflowHash", wr_digest_str(&f->compiled.hash));
     jw_kstrz(&b.w, "mode", metadata ? "metadata" : "preview");
-    int rc = compiled_write(&b.w, &f->compiled, o->a);
+    rc = compiled_write(&b.w, &f->compiled, o->a);
     if (first) {
         jw_key(&b.w, "firstStep");
         jw_object(&b.w);
         jw_kstr(&b.w, "stepId", first->id);
         jw_kstr(&b.w, "title", first->title);
-        jw_kstr(&b.w, "prompt", first->prompt);
+        jw_kstr(&b.w, "prompt", prompt);
         jw_end_object(&b.w);
     }
     *json = jobj_end(&b, o->a);

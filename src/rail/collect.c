@@ -11,8 +11,8 @@
 enum { COLLECT_PAGE = 64, COLLECT_ARENA = 64 << 20, COLLECT_DAY_MS = 86400000 };
 
 /* *damaged: some id, or empty. */
-static int page_judge(struct rail *r, struct arena *a, int64_t *below, char damaged[WR_ID_SIZE],
-                      struct wr_fault *f) {
+static int page_judge(struct rail *r, struct arena *a, bool *more, struct session_place *below,
+                      char damaged[WR_ID_SIZE], struct wr_fault *f) {
     const struct session_filter filter = {.any = true, .below = *below, .max = COLLECT_PAGE};
     struct session_list l;
     struct arena *one = arena_new(COLLECT_ARENA);
@@ -25,21 +25,22 @@ static int page_judge(struct rail *r, struct arena *a, int64_t *below, char dama
         else if (rc == 0 && s.health != RAIL_HEALTHY)
             (void)snprintf(damaged, WR_ID_SIZE, STR_FMT, STR_ARG(l.v[i].head.session_id));
         if (rc == 0) rail_session_fini(&s);
-        *below = l.v[i].head.commit_no;
+        *below = (struct session_place){l.v[i].head.commit_no, l.v[i].head.session_no};
     }
-    if (rc == 0 && l.n < COLLECT_PAGE) *below = 0;
+    if (rc == 0 && l.n < COLLECT_PAGE) *more = false;
     arena_free(one);
     return rc;
 }
 
 static int all_judge(struct rail *r, bool *good, struct wr_fault *f) {
     char damaged[WR_ID_SIZE] = "";
-    int64_t below = INT64_MAX;
+    struct session_place below = {0, 0};
+    bool more = true;
     struct arena *a = arena_new(COLLECT_ARENA);
     int rc = a ? 0 : wr_no_memory(f);
-    while (rc == 0 && below > 0 && damaged[0] == '\0') {
+    while (rc == 0 && more && damaged[0] == '\0') {
         arena_reset(a);
-        rc = page_judge(r, a, &below, damaged, f);
+        rc = page_judge(r, a, &more, &below, damaged, f);
     }
     arena_free(a);
     *good = damaged[0] == '\0';

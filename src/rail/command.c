@@ -19,7 +19,9 @@ enum {
     COMMAND_ARENA = 64 << 20,
     COLLECT_FIRST_MS = 60 * 1000,
     COLLECT_EVERY_MS = 3600 * 1000,
-    COLLECT_SLICE_MS = 20
+    COLLECT_SLICE_MS = 20,
+    LOCKED_TRIES_MAX = 50,
+    LOCKED_PAUSE_MS = 10
 };
 
 struct rail_work {
@@ -133,6 +135,7 @@ static void call_write(const struct answering *w, struct jw *j, struct arena *a)
     jw_kstrz(j, "stateToken", "x");
     jw_kstrz(j, "ackToken", "x");
     jw_kraw_opt(j, "context", json_get(v, "context"));
+    jw_kraw_opt(j, "preferences", json_get(v, "preferences"));
     if (str_eqc(w->row.kind, "approval")) notes = json_string(json_get(v, "comment"), a);
     if (str_eqc(w->row.kind, "clarification")) notes = json_get(v, "answers");
     if (json_get(v, "output").n > 0) {
@@ -145,13 +148,33 @@ static void call_write(const struct answering *w, struct jw *j, struct arena *a)
     }
 }
 
+/* A misspelled output would otherwise be an answer without one, which may end the step. */
+static int members_check(struct answering *w, struct str v) {
+    static const char *const KNOWN[] = {"output", "context", "preferences",
+                                        "action", "comment", "answers"};
+    struct json_members m;
+    if (json_type_of(v) != JSON_OBJECT)
+        return value_refuse(w, WOPR_E_VALIDATION,
+                            "an object is expected: {\"output\":{\"notesMarkdown\":\"...\"}}");
+    if (json_members(v, w->a, &m, NULL) != 0) return wr_no_memory(&w->f);
+    for (size_t i = 0; i < m.n; i++) {
+        size_t k = 0;
+        while (k < sizeof KNOWN / sizeof *KNOWN && !str_eqc(m.v[i].key, KNOWN[k])) k++;
+        if (k == sizeof KNOWN / sizeof *KNOWN)
+            return value_refuse(w, WOPR_E_VALIDATION,
+                                "a member is not known here; there are output, context, "
+                                "preferences, of an approval action and comment, of a question "
+                                "answers");
+    }
+    return 0;
+}
+
 static int value_read(struct answering *w) {
     struct str v = w->cmd->resolve.value, action = json_string(json_get(v, "action"), w->a);
     struct wr_call call;
     struct jobj o;
-    if (json_type_of(v) != JSON_OBJECT)
-        return value_refuse(w, WOPR_E_VALIDATION,
-                            "an object is expected: {\"output\":{\"notesMarkdown\":\"...\"}}");
+    int rc = members_check(w, v);
+    if (rc != 0) return rc;
     bool approval = str_eqc(w->row.kind, "approval");
     if (approval && str_eqc(action, "reject"))
         return value_refuse(w, WOPR_E_CONFLICT,
@@ -162,7 +185,7 @@ static int value_read(struct answering *w) {
     call_write(w, &o.w, w->a);
     struct str arguments = jobj_end(&o, w->a);
     if (!arguments.p) return wr_no_memory(&w->f);
-    int rc = wr_call_read(WR_TOOL_CONTINUE, arguments, w->a, &call, &w->f);
+    rc = wr_call_read(WR_TOOL_CONTINUE, arguments, w->a, &call, &w->f);
     if (rc != 0) return value_refuse(w, WOPR_E_VALIDATION, w->f.e.message);
     const struct wr_id attempt = wr_interrupt_attempt(w->row.interrupt_id);
     w->in = (struct wr_advance){.ack = {.kind = WR_TOKEN_ACK,
@@ -172,8 +195,8 @@ static int value_read(struct answering *w) {
                                         .attempt_id = arena_str(w->a, wr_id_str(&attempt))},
                                 .context = call.context,
                                 .output = call.output,
-                                .autonomy = -1,
-                                .risk = -1};
+                                .autonomy = call.autonomy,
+                                .risk = call.risk};
     return 0;
 }
 
@@ -214,19 +237,26 @@ static int answer_append(struct answering *w, const struct rail_gate *g) {
 }
 
 /* Under the lock the question is looked at again: an agent may have answered it (WR-260). */
-static int answer_locked(struct answering *w, int64_t run_no) {
+static int answer_once(struct answering *w, int64_t run_no) {
     struct rail_gate g;
     int rc = rail_gate_enter(w->rail, w->of.session_id, &g, &w->f);
     if (rc == 0) rc = question_find(w, run_no);
     if (rc == 0) rc = rail_op_load(&w->op, w->of.session_id);
     if (rc == 0) rc = answer_append(w, &g);
     rail_gate_leave(&g);
-    if (rc == 0 || w->f.code != WR_SESSION_LOCKED) return rc;
-    struct wr_fault locked = w->f; /* it may be answered by now */
-    rc = question_find(w, run_no);
-    if (rc != 0) return rc;
-    w->f = locked;
-    return locked.e.code;
+    return rc;
+}
+
+/* Another call holds a session for milliseconds: what it leaves is either an answered question
+ * (409) or one that can be answered, so no client has to be told to try again. */
+static int answer_locked(struct answering *w, int64_t run_no) {
+    int rc = answer_once(w, run_no);
+    for (int i = 0; i < LOCKED_TRIES_MAX && rc != 0 && w->f.code == WR_SESSION_LOCKED; i++) {
+        clock_sleep_ms(LOCKED_PAUSE_MS);
+        w->f.code = WR_FINE;
+        rc = answer_once(w, run_no);
+    }
+    return rc;
 }
 
 static int answer_do(struct answering *w, int64_t run_no) {
@@ -341,7 +371,7 @@ static bool is_led(const struct rail *r, int64_t run_no, bool *led) {
     struct run_origin o;
     struct arena *a = arena_new(1 << 20);
     int rc = a ? store_run_origin(r->cfg.store, run_no, a, &o, &err) : WOPR_E_NO_MEMORY;
-    *led = rc == 0 && run_is_led(&o.meta);
+    *led = rc == 0 && o.meta.led;
     arena_free(a);
     return rc == 0;
 }

@@ -3,6 +3,7 @@
  * that its log makes, in one transaction: all of it or nothing.
  */
 #include "base/clock.h"
+#include "journal/journal.h"
 #include "rail/bundle.h"
 #include "rail/import_runs.h"
 #include "rail/rail_int.h"
@@ -169,13 +170,16 @@ static int session_plan(struct importing *m, const struct session_log *log,
 }
 
 struct whole {
+    struct journal *journal; /* NULL: of a tool, nobody here listens */
     struct plan **plans;
     size_t n;
 };
 
+/* Streams, telemetry and counters see these commits as they see those of runs that began here. */
 static int whole_write(void *ctx, struct store *s, struct wopr_error *err) {
     const struct whole *w = ctx;
-    return store_apply_whole(s, w->plans, w->n, err);
+    return w->journal ? journal_commit_whole(w->journal, w->plans, w->n, err)
+                      : store_apply_whole(s, w->plans, w->n, err);
 }
 
 static int import_refused(struct importing *m, int rc) {
@@ -196,7 +200,7 @@ static int import_try(struct importing *m, const struct session_log *log, struct
     int rc = session_plan(m, log, &x);
     if (rc == 0) rc = import_runs_make(&runs, &x, m->f);
     if (rc == 0) {
-        struct whole w = {runs.plans, runs.plans_nr};
+        struct whole w = {m->rail->cfg.journal, runs.plans, runs.plans_nr};
         rc = rail_side(m->rail, whole_write, &w, &m->f->e);
         if (rc != 0 && rc != WOPR_E_EXISTS) rc = import_refused(m, rc);
     }

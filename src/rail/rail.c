@@ -43,10 +43,7 @@ const struct rail_config *rail_config_of(const struct rail *r) { return &r->cfg;
 /* --- start (6.1) --- */
 static int workflow_known(struct rail_op *o, struct str id, const struct rail_workflow **out) {
     *out = rail_workflow_find(o->rail, id);
-    if (*out) return 0;
-    return wr_fail(o->f, WR_NOT_FOUND, "workflowId",
-                   "workflowId names no workflow of this host; call list_workflows for those there "
-                   "are");
+    return *out ? 0 : rail_workflow_unknown(o, id);
 }
 
 static int start_commit(struct rail_op *o, struct wr_plan *plan, const struct wr_workflow *w) {
@@ -68,7 +65,9 @@ static int rail_session_start(struct rail_op *o, const struct wr_call *call, str
                                 .source_kind = w->kind,
                                 .source_ref = w->ref,
                                 .context = call->context,
-                                .anchors = call->anchors};
+                                .anchors = call->anchors,
+                                .autonomy = call->autonomy,
+                                .risk = call->risk};
     rc = wr_start_plan(&o->op, &in, &plan, &ids, o->f);
     if (rc != 0) return rc;
     o->session = (struct rail_session){.truth = wr_session_new(o->a)};

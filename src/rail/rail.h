@@ -26,7 +26,12 @@ struct rail_config {
     const struct payload_rules *rules;
     int64_t tenant_bytes_max; /* of logs of runs, as for other runs; 0 = no bound */
     int64_t retention_ms;     /* after the last change of a session; 0 = for ever (WR-82) */
+    bool offered;             /* the tools are, over MCP; what is configured is told with it */
     bool checkpoints, resume; /* flags of tools (WR-213) */
+    /* What a start now would add (rail_workflow_add), into a rail of its own: so that a folder that
+     * has changed since is told of (WR-252).  NULL: what is applied is all there is. */
+    int (*reread)(void *ctx, struct rail *into, struct wopr_error *err);
+    void *reread_ctx;
 };
 /* Borrows all of cfg until rail_free.  NO_MEMORY. */
 MUST_CHECK int rail_new(const struct rail_config *cfg, struct rail **out, struct wopr_error *err);

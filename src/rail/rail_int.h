@@ -50,6 +50,9 @@ MUST_CHECK int rail_gate_check(const struct rail_gate *g, struct str session_id,
                                struct wr_fault *f);
 
 /* --- port.c: what operations read --- */
+/* Checked against its digest.  NOT_FOUND: only an artifact, which may be elsewhere. */
+MUST_CHECK int rail_blob_read(struct store *s, enum session_blob kind, struct str digest,
+                              struct arena *a, struct str *bytes, struct wr_fault *f);
 struct rail_op { /* one call */
     struct rail *rail;
     struct arena *a;
@@ -70,6 +73,9 @@ MUST_CHECK int rail_op_load(struct rail_op *o, struct str session_id);
 int rail_not_healthy(const struct rail_session *s, struct wr_fault *f);
 /* What the vault opened is overwritten with the call. */
 extern const struct wr_minter RAIL_MINT;
+
+/* --- show.c: what was configured (WR-252) --- */
+MUST_CHECK int rail_config_hash(const struct rail *r, struct wr_digest *out, struct wr_fault *f);
 
 /* --- side.c: a write that is no plan, on the thread that commits --- */
 /* fn is called once, there; the result is its own, or why it was not called. */
@@ -106,6 +112,8 @@ bool rail_filter_may(struct str filter, struct str words);
 
 /* --- resume.c, catalogue.c: read-only calls --- */
 MUST_CHECK int rail_resume(struct rail_op *o, const struct wr_call *call, struct str *json);
+/* NOT_FOUND, with ids that are near (WR-222). */
+int rail_workflow_unknown(struct rail_op *o, struct str id);
 MUST_CHECK int rail_list(struct rail_op *o, struct str *json);
 MUST_CHECK int rail_inspect(struct rail_op *o, const struct wr_call *call, struct str *json);
 

@@ -8,14 +8,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const char *const HEALTHS[] = {"healthy", "corrupt_tail", "corrupt_head", "unknown_version"};
+static const char *const HEALTH_NAMES[RAIL_HEALTHS] = {"healthy", "corrupt_tail", "corrupt_head",
+                                                       "unknown_version"};
 static const char *const REASONS[] = {"",
                                       "digest_mismatch",
                                       "non_contiguous_indices",
                                       "missing_attested_segment",
                                       "unknown_schema_version",
                                       "schema_validation_failed"};
-const char *rail_health_name(enum rail_health h) { return HEALTHS[h]; }
+const char *rail_health_name(enum rail_health h) { return HEALTH_NAMES[h]; }
 const char *rail_reason_name(enum rail_reason r) { return REASONS[r]; }
 
 struct judge {

@@ -13,7 +13,13 @@
 #define RAIL_SESSION_BYTES_MAX  (32 * 1024 * 1024) /* of a log, beyond: no more appends */
 #define RAIL_SESSION_EVENTS_MAX 20000
 
-enum rail_health { RAIL_HEALTHY, RAIL_CORRUPT_TAIL, RAIL_CORRUPT_HEAD, RAIL_UNKNOWN_VERSION };
+enum rail_health {
+    RAIL_HEALTHY,
+    RAIL_CORRUPT_TAIL,
+    RAIL_CORRUPT_HEAD,
+    RAIL_UNKNOWN_VERSION,
+    RAIL_HEALTHS
+};
 enum rail_reason { /* WR-75 */
                    RAIL_REASON_NONE,
                    RAIL_DIGEST_MISMATCH,
@@ -48,6 +54,11 @@ MUST_CHECK int rail_session_load(struct store *s, struct str tenant, bool test_m
 MUST_CHECK int rail_session_judge(const struct session_log *log, struct arena *a,
                                   struct rail_session *out, struct wr_fault *f);
 /* Ends it; its texts stay the arena's. */
+/* What the session refers to: each snapshot, workflow and artifact that is here has the bytes of its
+ * digest, and snapshots and workflows are here.  Else the fault says which is not; *_IO_ERROR is
+ * none of the session.  scratch is reset. */
+MUST_CHECK int rail_session_blobs(struct store *s, const struct rail_session *x,
+                                  struct arena *scratch, struct wr_fault *f);
 void rail_session_fini(struct rail_session *s);
 
 #endif

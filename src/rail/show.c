@@ -8,6 +8,8 @@
 #include "rail/tools.h"
 #include "workrail/registry.h"
 
+#include <stdio.h>
+
 enum { SHOW_ARENA = 64 << 20, SHOW_READ_MAX = 200, SHOW_TRACES_MAX = 100 };
 
 struct showing {
@@ -138,6 +140,13 @@ static int page_row(struct rail *r, const struct rail_view *v, const struct rail
     return rc == WOPR_E_NOT_FOUND ? 0 : rc; /* removed meanwhile */
 }
 
+static void place_write(struct jw *w, struct session_place at) {
+    char text[48];
+    (void)snprintf(text, sizeof text, "%lld-%lld", (long long)at.commit_no,
+                   (long long)at.session_no);
+    jw_kstrz(w, "nextBelow", text);
+}
+
 int rail_show_sessions(struct rail *r, const struct rail_view *v, const struct rail_page *page,
                        struct buf *out, struct wr_fault *f) {
     struct session_filter filter = {.tenant = v->tenant,
@@ -150,7 +159,7 @@ int rail_show_sessions(struct rail *r, const struct rail_view *v, const struct r
     struct arena *list = arena_new(SHOW_ARENA), *one = arena_new(SHOW_ARENA);
     struct showing x = {.w = &w, .a = one, .f = f};
     unsigned shown = 0;
-    int64_t next = 0;
+    struct session_place next = {0, 0};
     int rc =
         list && one ? store_session_list(r->cfg.store, &filter, list, &l, &f->e) : wr_no_memory(f);
     jw_init(&w, out);
@@ -161,10 +170,10 @@ int rail_show_sessions(struct rail *r, const struct rail_view *v, const struct r
     for (; rc == 0 && i < l.n && shown < page->max; i++) {
         arena_reset(one);
         rc = page_row(r, v, page, &l.v[i], &x, &shown);
-        next = l.v[i].head.commit_no;
+        next = (struct session_place){l.v[i].head.commit_no, l.v[i].head.session_no};
     }
     jw_end_array(&w);
-    if (i < l.n || l.n == SHOW_READ_MAX) jw_kint(&w, "nextBelow", next);
+    if (i < l.n || l.n == SHOW_READ_MAX) place_write(&w, next);
     jw_end_object(&w);
     arena_free(one);
     arena_free(list);
@@ -470,11 +479,11 @@ int rail_show_builtins(struct buf *out, struct wr_fault *f) {
     return buf_failed(out) ? wr_no_memory(f) : 0;
 }
 
-static void applied_write(const struct rail *r, bool offered, struct jw *w) {
+static void config_write(const struct rail *r, struct jw *w) {
     jw_object(w);
     jw_kint(w, "retentionMs", r->cfg.retention_ms);
     jw_key(w, "tools");
-    if (offered) rail_tools_write(r, w);
+    if (r->cfg.offered) rail_tools_write(r, w);
     else jw_raw(w, STR("[]"));
     jw_key(w, "workflows");
     jw_array(w);
@@ -488,26 +497,65 @@ static void applied_write(const struct rail *r, bool offered, struct jw *w) {
     jw_end_object(w);
 }
 
-int rail_show_config(struct rail *r, bool offered, struct buf *out, struct wr_fault *f) {
-    struct arena *a = arena_new(SHOW_ARENA);
+static int config_bytes(const struct rail *r, struct arena *a, struct str *out,
+                        struct wr_fault *f) {
     struct buf b;
     struct jw w;
-    struct str applied = STR_NONE;
-    f->code = WR_FINE;
     buf_init(&b, SHOW_ARENA);
     jw_init(&w, &b);
-    applied_write(r, offered, &w);
+    config_write(r, &w);
     int rc = !a || buf_failed(&b) ? wr_no_memory(f)
-                                  : wr_canonical(buf_str(&b), &JSON_LIMITS_STORED, a, &applied, f);
+                                  : wr_canonical(buf_str(&b), &JSON_LIMITS_STORED, a, out, f);
+    buf_fini(&b);
+    return rc;
+}
+
+int rail_config_hash(const struct rail *r, struct wr_digest *out, struct wr_fault *f) {
+    struct arena *a = arena_new(SHOW_ARENA);
+    struct str applied = STR_NONE;
+    int rc = config_bytes(r, a, &applied, f);
+    if (rc == 0) *out = wr_digest_of(applied);
+    arena_free(a);
+    return rc;
+}
+
+/* What a start now would apply.  *why: why it would not start, then *out is empty; of a. */
+static int config_desired(const struct rail *r, struct arena *a, struct str *out, struct str *why,
+                          struct wr_fault *f) {
+    struct rail *fresh = NULL;
+    struct wopr_error err = {0};
+    if (!r->cfg.reread) return config_bytes(r, a, out, f);
+    int rc = rail_new(&r->cfg, &fresh, &f->e);
+    if (rc != 0) return wr_no_memory(f);
+    rc = r->cfg.reread(r->cfg.reread_ctx, fresh, &err);
+    if (rc == WOPR_E_NO_MEMORY) rc = wr_no_memory(f);
+    else if (rc == 0) rc = config_bytes(fresh, a, out, f);
+    else {
+        *why = arena_str(a, str_c(err.message));
+        rc = why->p ? 0 : wr_no_memory(f);
+    }
+    rail_free(fresh);
+    return rc;
+}
+
+int rail_show_config(struct rail *r, struct buf *out, struct wr_fault *f) {
+    struct arena *a = arena_new(SHOW_ARENA);
+    struct str applied = STR_NONE, desired = STR_NONE, why = STR_NONE;
+    struct jw w;
+    f->code = WR_FINE;
+    int rc = config_bytes(r, a, &applied, f);
+    if (rc == 0) rc = config_desired(r, a, &desired, &why, f);
     if (rc == 0) {
         const struct wr_digest hash = wr_digest_of(applied);
         jw_init(&w, out);
         jw_object(&w);
         jw_kraw(&w, "applied", applied);
         jw_kstr(&w, "appliedConfigHash", wr_digest_str(&hash));
+        jw_kraw_opt(&w, "desired", desired);
+        jw_kstr_opt(&w, "desiredProblem", why);
+        jw_kbool(&w, "restartRequired", why.n == 0 && !str_eq(applied, desired));
         jw_end_object(&w);
     }
-    buf_fini(&b);
     arena_free(a);
     return rc == 0 && buf_failed(out) ? wr_no_memory(f) : rc;
 }

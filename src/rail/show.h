@@ -8,6 +8,7 @@
 #define WOPR_RAIL_SHOW_H
 
 #include "rail/rail.h"
+#include "store/sessions.h"
 
 struct rail_view { /* whose eyes; an empty tenant: of tools, all */
     struct str tenant;
@@ -15,7 +16,7 @@ struct rail_view { /* whose eyes; an empty tenant: of tools, all */
 };
 struct rail_page {
     struct str workflow_id, status, health; /* empty: all */
-    int64_t below;                          /* place of the last one shown; 0: from the newest */
+    struct session_place below;             /* of the last one shown */
     unsigned max;
 };
 /* {"sessions":[...],"nextBelow"?}: the last changed first (WR-248).  One call reads at most 200
@@ -40,8 +41,8 @@ MUST_CHECK int rail_show_workflow(struct rail *r, const struct rail_view *v,
                                   struct wr_fault *f);
 /* Contracts, features, templates and snippets that workflows may refer to (WR-254). */
 MUST_CHECK int rail_show_builtins(struct buf *out, struct wr_fault *f);
-/* {"applied","appliedConfigHash"}: what holds since the start (WR-252).  offered: the tools are, by
- * whoever serves them. */
-MUST_CHECK int rail_show_config(struct rail *r, bool offered, struct buf *out, struct wr_fault *f);
+/* {"applied","appliedConfigHash","desired" or "desiredProblem","restartRequired"}: what holds since
+ * the start, and what a start now would bring (WR-252): it reads and compiles the folder again. */
+MUST_CHECK int rail_show_config(struct rail *r, struct buf *out, struct wr_fault *f);
 
 #endif

@@ -20,9 +20,10 @@ int rail_shown_workflow(struct str workflow_id, const struct str *nodes, size_t 
     jw_kstrz(&o.w, "version", "1");
     jw_key(&o.w, "nodes");
     jw_array(&o.w);
-    for (size_t i = 0; i < nr; i++) {
+    /* A definition has a node at least; a session that is complete at once has no step (WR-120). */
+    for (size_t i = 0; i < nr || i == 0; i++) {
         jw_object(&o.w);
-        jw_kstr(&o.w, "id", nodes[i]);
+        jw_kstr(&o.w, "id", nr > 0 ? nodes[i] : STR("none"));
         jw_kstrz(&o.w, "typeId", RAIL_STEP_TYPE);
         jw_kstrz(&o.w, "name", "step");
         jw_kraw(&o.w, "config", STR("{}"));

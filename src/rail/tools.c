@@ -16,16 +16,16 @@ enum { SUBJECT_MAX = 4096 };
 #define SCHEMA_OBJECT "\"type\":\"object\",\"additionalProperties\":false"
 #define WORKSPACE     "\"workspacePath\":" TEXT
 #define ANCHORS                                                                                    \
-    "\"anchors\":{" SCHEMA_OBJECT ",\"properties\":{\"gitBranch\":" TEXT                           \
-    ",\"gitHeadSha\":{\"type\":\"string\",\"pattern\":\"^[0-9a-f]{40}$\"},\"repoRootHash\":" TEXT  \
-    ",\"repoRoot\":" TEXT "}}"
+    "\"anchors\":{" SCHEMA_OBJECT ",\"description\":\"Where the work is; a value that is none is " \
+    "not recorded.\",\"properties\":{\"gitBranch\":" TEXT ",\"gitHeadSha\":" TEXT                  \
+    ",\"repoRootHash\":" TEXT ",\"repoRoot\":" TEXT "}}"
 #define PREFERENCES                                                                                \
     "\"preferences\":{" SCHEMA_OBJECT ",\"properties\":{\"autonomy\":{\"enum\":[\"guided\","       \
     "\"full_auto_stop_on_user_deps\",\"full_auto_never_stop\"]},\"riskPolicy\":{\"enum\":["        \
     "\"conservative\",\"balanced\",\"aggressive\"]}}}"
 #define OUTPUT                                                                                     \
     "\"output\":{" SCHEMA_OBJECT ",\"properties\":{\"notesMarkdown\":" TEXT                        \
-    ",\"artifacts\":{\"type\":\"array\",\"maxItems\":32,\"items\":{}}}}"
+    ",\"artifacts\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"object\"}}}}"
 #define CONTEXT "\"context\":{\"type\":\"object\"}"
 #define NEXT_CALL                                                                                  \
     "\"nextCall\":{\"type\":[\"object\",\"null\"],\"required\":[\"tool\",\"params\"],"             \
@@ -137,7 +137,8 @@ static const struct mcp_tool ROWS[WR_TOOLS] = {
          .input =
              "{" SCHEMA_OBJECT ",\"properties\":{\"query\":{\"type\":\"string\","
              "\"maxLength\":256},\"gitBranch\":{\"type\":\"string\",\"maxLength\":256},"
-             "\"gitHeadSha\":{\"type\":\"string\",\"pattern\":\"^[0-9a-f]{40}$\"}," WORKSPACE "}}",
+             "\"gitHeadSha\":{\"type\":\"string\",\"pattern\":\"^([0-9a-f]{40})?$\"}," WORKSPACE
+             "}}",
          .output = "{\"type\":\"object\",\"required\":[\"candidates\",\"totalEligible\"],"
                    "\"properties\":{\"candidates\":{\"type\":\"array\",\"maxItems\":5,\"items\":{"
                    "\"type\":\"object\",\"required\":[\"sessionId\",\"runId\",\"stateToken\","

@@ -34,7 +34,7 @@ MUST_CHECK int store_apply(struct store *s, struct plan **plans, size_t n, int *
                            struct wopr_error *err);
 
 /* The same, all of them or none: a refusal of one is the result, and nothing is written.  For what
- * is no single run's (an import); it does not pass through the journal, so no stream is told. */
+ * is no single run's (an import).  A host calls it by journal_commit_whole, which publishes. */
 MUST_CHECK int store_apply_whole(struct store *s, struct plan **plans, size_t n,
                                  struct wopr_error *err);
 

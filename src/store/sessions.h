@@ -93,11 +93,15 @@ MUST_CHECK int store_session_runs(struct store *s, int64_t session_no, struct ar
                                   struct session_runs *out, struct wopr_error *err);
 
 /* ---------------------------------------------------------------- lists */
+/* A place in the order of lists.  Numbers of commits are not unique: imports bring theirs along. */
+struct session_place {
+    int64_t commit_no, session_no; /* commit_no 0: before the newest */
+};
 struct session_filter {
     struct str tenant;
     bool test_mode, any; /* any: of all tenants, tools only */
-    int64_t below;       /* commit_no; 0: from the newest */
-    unsigned max;        /* at most STORE_LIST_MAX */
+    struct session_place below;
+    unsigned max; /* at most STORE_LIST_MAX */
 };
 struct session_list_row {
     struct session_head head;

@@ -66,7 +66,9 @@ static int criteria_judge(struct advance *v) {
     if (rc != 0) {
         struct wr_reason r = {.detail = WR_D_EVALUATION_ERROR, .text = v->step->id};
         r.message = STR("A rule of the step cannot be evaluated on these notes.");
-        r.fix = STR("Rehydrate the step before this block and send shorter notes.");
+        r.fix =
+            STR("The rule is at fault, not the work: tell the author of the workflow. Shorter or "
+                "plainer notes may pass, from a rehydrate of the step before this block.");
         return wr_reason_add(&v->reasons, r, v->a) == 0 ? 0 : advance_memory(v);
     }
     if (v->issues.nr == 0) return 0;
@@ -81,6 +83,8 @@ static int notes_judge(struct advance *v) {
     return wr_reason_add(&v->reasons, r, v->a) == 0 ? 0 : advance_memory(v);
 }
 
+/* One demand for a step: a contract says all that is asked, so rules and notes are not looked at
+ * beside it (WR-130). */
 static int output_judge(struct advance *v) {
     if (v->step->contract_ref.p != NULL) return contract_judge(v);
     if (v->step->criteria.p != NULL) return criteria_judge(v);
@@ -97,6 +101,7 @@ static struct str probe_id(enum wr_capability c) {
     return c == WR_DELEGATION ? STR("wr_probe_delegation") : STR("wr_probe_web_browsing");
 }
 
+/* Steps before the probe cannot be held to what only the probe finds out. */
 static bool probe_reached(const struct advance *v, enum wr_capability c) {
     if (str_eq(v->step->id, probe_id(c))) return true;
     for (size_t i = 0; i < v->state.completed.nr; i++)
@@ -188,15 +193,8 @@ static int preferences_put(struct advance *v) {
 
 static int gap_put(struct advance *v, const struct wr_id *id, enum wr_severity severity, int detail,
                    struct str summary) {
-    struct wr_event *e = wr_draft_event(&v->d, WR_GAP_RECORDED, v->in->ack.node_id);
-    if (e == NULL) return advance_memory(v);
-    e->u.gap.gap_id = wr_draft_id(&v->d, id);
-    e->u.gap.severity = (int)severity;
-    e->u.gap.detail = detail;
-    e->u.gap.category = (int)wr_detail_category(detail);
-    e->u.gap.summary = wr_fit(summary, WR_SUMMARY_MAX, v->a);
-    if (e->u.gap.summary.p == NULL) return advance_memory(v);
-    return wr_draft_seal_new(&v->d, e, STR_NONE);
+    const struct wr_draft_gap gap = {id, severity, detail, summary};
+    return wr_draft_gap(&v->d, &gap, v->in->ack.node_id);
 }
 
 /* A capability that is not there is told once on a path, not at each of its steps. */
@@ -229,23 +227,6 @@ static int gaps_put(struct advance *v) {
                                   "The loop " STR_FMT " was asked to continue after pass %lld, but "
                                   "has %lld passes; it was left.",
                                   STR_ARG(l->loop_id), (long long)l->iteration, (long long)l->max));
-    }
-    return rc;
-}
-
-static int recommendations_put(struct advance *v) {
-    const struct wr_workflow *w = v->w;
-    struct wr_id id;
-    int rc = 0;
-    if (w->recommended_autonomy >= 0 && v->after.autonomy > w->recommended_autonomy) {
-        id = wr_id_joined("rec_warn", v->in->ack.node_id, 0);
-        rc = gap_put(v, &id, WR_WARNING, WR_D_INVARIANT_VIOLATION,
-                     STR("The autonomy in effect is above what the workflow recommends."));
-    }
-    if (rc == 0 && w->recommended_risk >= 0 && v->after.risk > w->recommended_risk) {
-        id = wr_id_joined("rec_warn", v->in->ack.node_id, 1);
-        rc = gap_put(v, &id, WR_WARNING, WR_D_INVARIANT_VIOLATION,
-                     STR("The risk policy in effect is above what the workflow recommends."));
     }
     return rc;
 }
@@ -347,6 +328,8 @@ static int node_put(struct advance *v, enum wr_node_kind kind, struct str to,
 
 /* --- the two plans --- */
 
+/* Of a refused attempt nothing is kept but why, and by which preferences: what was reported is sent
+ * again with the retry, so it cannot be there twice (WR-52). */
 static int plan_blocked(struct advance *v) {
     struct wr_id id = wr_id_mint(v->o->mint, WR_ID_NODE),
                  retry = wr_attempt_child(v->in->ack.attempt_id),
@@ -360,14 +343,16 @@ static int plan_blocked(struct advance *v) {
     if (!state.block.terminal) state.block.retry_attempt_id = wr_draft_id(&v->d, &retry);
     int rc = wr_reasons_report(&v->reasons, v->a, &state.block.report, v->f);
     if (rc == 0) rc = advance_put(v, to, &advance);
+    if (rc == 0) rc = preferences_put(v); /* they decided about the block, so they hold for it */
     if (rc == 0) rc = validation_put(v, false);
     return rc == 0 ? node_put(v, WR_NODE_BLOCKED, to, &state, advance) : rc;
 }
 
+/* The order is that of the contract (WR-51): the run's events are derived in it. */
 static int plan_extras(struct advance *v) {
     int rc = preferences_put(v);
     if (rc == 0) rc = gaps_put(v);
-    if (rc == 0) rc = recommendations_put(v);
+    if (rc == 0) rc = wr_draft_recommendations(&v->d, v->w, &v->after, v->in->ack.node_id);
     if (rc == 0) rc = capabilities_put(v);
     if (rc == 0) rc = divergences_put(v);
     if (rc == 0) rc = context_put(v);
@@ -400,6 +385,8 @@ static void loop_leave(struct advance *v) {
         c->v[c->nr++] = (struct wr_control){STR_NONE, false};
 }
 
+/* Never-stop goes past what an agent or its user lacks, not past what is wrong with the program or
+ * the log (WR-139). */
 static bool reasons_stop(const struct advance *v) {
     if (v->reasons.nr == 0) return false;
     if (v->after.autonomy != WR_NEVER_STOP) return true;

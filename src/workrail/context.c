@@ -5,7 +5,11 @@
 
 static int context_wrong(struct wr_fault *f, const char *kind, const char *what) {
     int rc = wr_fail(f, WR_VALIDATION_ERROR, "context", "context: %s", what);
-    wr_fault_details(f, "{\"kind\":\"%s\"}", kind);
+    wr_fault_details(
+        f,
+        "{\"kind\":\"%s\",\"suggestion\":\"Send context as an object of facts, or leave "
+        "it out.\"}",
+        kind);
     return rc;
 }
 
@@ -17,7 +21,8 @@ static int context_size(struct str canonical, struct wr_fault *f) {
                      canonical.n, WR_CONTEXT_MAX);
     wr_fault_details(f,
                      "{\"kind\":\"context_budget_exceeded\",\"maxBytes\":%d,\"measuredAs\":"
-                     "\"jcs_utf8_bytes\",\"measuredBytes\":%zu}",
+                     "\"jcs_utf8_bytes\",\"measuredBytes\":%zu,\"suggestion\":\"Pass references "
+                     "(paths, ids, links) instead of contents.\"}",
                      WR_CONTEXT_MAX, canonical.n);
     return rc;
 }

@@ -161,6 +161,38 @@ int wr_draft_outputs(struct wr_draft *d, const struct wr_output *output, struct 
     return rc;
 }
 
+/* --- gaps --- */
+
+int wr_draft_gap(struct wr_draft *d, const struct wr_draft_gap *gap, struct str node_id) {
+    struct wr_event *e = wr_draft_event(d, WR_GAP_RECORDED, node_id);
+    if (e == NULL) return wr_no_memory(d->f);
+    e->u.gap.gap_id = wr_draft_id(d, gap->id);
+    e->u.gap.severity = (int)gap->severity;
+    e->u.gap.detail = gap->detail;
+    e->u.gap.category = (int)wr_detail_category(gap->detail);
+    e->u.gap.summary = wr_fit(gap->summary, WR_SUMMARY_MAX, d->o->a);
+    if (e->u.gap.summary.p == NULL) return wr_no_memory(d->f);
+    return wr_draft_seal_new(d, e, STR_NONE);
+}
+
+static int recommendation_put(struct wr_draft *d, struct str node_id, int i, const char *what) {
+    const struct wr_id id = wr_id_joined("rec_warn", node_id, i);
+    const struct wr_draft_gap gap = {&id, WR_WARNING, WR_D_INVARIANT_VIOLATION, str_c(what)};
+    return wr_draft_gap(d, &gap, node_id);
+}
+
+int wr_draft_recommendations(struct wr_draft *d, const struct wr_workflow *w,
+                             const struct wr_preferences *in_effect, struct str node_id) {
+    int rc = 0;
+    if (w->recommended_autonomy >= 0 && in_effect->autonomy > w->recommended_autonomy)
+        rc = recommendation_put(d, node_id, 0,
+                                "The autonomy in effect is above what the workflow recommends.");
+    if (rc == 0 && w->recommended_risk >= 0 && in_effect->risk > w->recommended_risk)
+        rc = recommendation_put(d, node_id, 1,
+                                "The risk policy in effect is above what the workflow recommends.");
+    return rc;
+}
+
 /* --- observations (WR-42): what breaks its limit, or was seen before, is not one --- */
 
 static int draft_observe(struct wr_draft *d, enum wr_observed key, struct str value, size_t max,

@@ -73,6 +73,7 @@ struct wr_start {
     struct str source_ref;
     struct str context; /* as in wr_call */
     struct wr_anchors anchors;
+    int autonomy, risk; /* -1: the baseline */
 };
 struct wr_started {
     struct wr_id session_id, run_id, node_id, attempt_id;

@@ -256,9 +256,22 @@ int wr_start_reply(const struct wr_operator *o, const struct wr_session *s,
         return wr_fail(f, WR_INTERNAL_ERROR, "", "the session has not the node that it began with");
     int rc = reply_open(&r, node);
     if (rc != 0) return rc;
+    r.told_at = node;
+    r.told_from = s->nodes[node].created->index;
+    r.told_to = INT64_MAX;
     r.preferences = wr_node_preferences(s, node, INT64_MAX);
     rc = tokens_mint(&r, wr_id_str(&ids->attempt_id));
     return rc == 0 ? reply_render(&r, STR_NONE, json) : rc;
+}
+
+/* The retry attempt belongs to the blocked node alone (WR-126): keys of events have the attempt and
+ * not the node, so a checkpoint of that node, whose snapshot is the same, must not hand it out, nor
+ * the node once it was used, here or elsewhere. */
+static bool retry_unused(const struct reply *r) {
+    struct str retry = r->state.block.retry_attempt_id;
+    return r->blocked && r->retryable && retry.n > 0 &&
+           r->s->nodes[r->node].created->u.node.kind == WR_NODE_BLOCKED &&
+           wr_session_attempt(r->s, retry) == NULL;
 }
 
 int wr_rehydrate_reply(const struct wr_operator *o, const struct wr_session *s,
@@ -273,9 +286,7 @@ int wr_rehydrate_reply(const struct wr_operator *o, const struct wr_session *s,
     if (rc == 0) rc = reply_open(&r, node);
     if (rc != 0) return rc;
     reply_block(&r);
-    struct str attempt = wr_id_str(&fresh), retry = r.state.block.retry_attempt_id;
-    if (r.blocked && r.retryable && wr_stored_advance(s, s->nodes[node].id, retry) == NULL)
-        attempt = retry;
+    struct str attempt = retry_unused(&r) ? r.state.block.retry_attempt_id : wr_id_str(&fresh);
     r.preferences = wr_node_preferences(s, node, INT64_MAX);
     rc = tokens_mint(&r, attempt);
     if (rc != 0) return rc;

@@ -44,7 +44,7 @@ static const struct tool_row {
                          1},
     [WR_TOOL_START] = {"start_workflow",
                        "{\"workflowId\":\"...\"}",
-                       {M_WORKFLOW_ID, M_CONTEXT, M_WORKSPACE, M_ANCHORS, M_END},
+                       {M_WORKFLOW_ID, M_CONTEXT, M_WORKSPACE, M_ANCHORS, M_PREFERENCES, M_END},
                        1},
     [WR_TOOL_CONTINUE] = {"continue_workflow",
                           "{\"stateToken\":\"st...\",\"ackToken\":\"ack...\",\"output\":"
@@ -79,6 +79,7 @@ static int call_wrong(struct call_in *in, const char *path, const char *what) {
     buf_init(&b, WOPR_DETAILS_SIZE);
     jw_init(&w, &b);
     jw_object(&w);
+    jw_kstrz(&w, "suggestion", "Send a call like template; validationErrors says what is wrong.");
     jw_kraw(&w, "template", str_c(TOOLS[in->tool].template));
     jw_key(&w, "validationErrors");
     jw_array(&w);

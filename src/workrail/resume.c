@@ -100,18 +100,28 @@ static struct str resume_observed(const struct wr_session *s, enum wr_observed k
     return s->observed[key] != NULL ? s->observed[key]->u.observation.value : STR_NONE;
 }
 
+/* Of a workflow that can be looked at only (WR-187) no more than its id is known. */
+static int summary_name(const struct wr_operator *o, const struct wr_session *s, size_t node,
+                        struct str *id, struct str *name, struct wr_fault *f) {
+    const struct wr_workflow *w;
+    int rc = wr_stored_workflow(o, s, node, &w, f);
+    *id = s->runs[s->nodes[node].run].started->u.run.workflow_id;
+    *name = rc == 0 ? w->name : STR_NONE;
+    return rc != 0 && f->code == WR_SCHEMA_UNKNOWN_VERSION ? 0 : rc;
+}
+
 int wr_summary_make(const struct wr_operator *o, const struct wr_session *s, size_t run,
                     struct wr_summary *out, struct wr_fault *f) {
     struct wr_tip tip;
     struct wr_state state;
-    const struct wr_workflow *w;
+    struct str id, name;
     enum wr_run_status status;
     struct wr_summary made = {.session_id = s->id, .run_id = s->runs[run].id};
     if (wr_run_tips(s, run, o->a, NULL, NULL, &tip) != 0) return wr_no_memory(f);
     if (tip.node == WR_NO_NODE)
         return wr_fail(f, WR_NOT_FOUND, "", "the run has no step to go on from");
     int rc = wr_stored_state(o, s, tip.node, &state, f);
-    if (rc == 0) rc = wr_stored_workflow(o, s, tip.node, &w, f);
+    if (rc == 0) rc = summary_name(o, s, tip.node, &id, &name, f);
     if (rc == 0) rc = wr_run_status(s, run, tip.node, state.kind, &status, f);
     if (rc != 0) return rc;
     made.tip_node_id = s->nodes[tip.node].id;
@@ -120,7 +130,7 @@ int wr_summary_make(const struct wr_operator *o, const struct wr_session *s, siz
     made.branch = resume_observed(s, WR_GIT_BRANCH);
     made.status = (int)status;
     made.workflow_tokens =
-        wr_tokens(arena_printf(o->a, STR_FMT " " STR_FMT, STR_ARG(w->id), STR_ARG(w->name)), o->a);
+        wr_tokens(arena_printf(o->a, STR_FMT " " STR_FMT, STR_ARG(id), STR_ARG(name)), o->a);
     if (made.workflow_tokens.p == NULL || corpus_make(s, tip.node, o->a, &made) != 0)
         return wr_no_memory(f);
     *out = made;

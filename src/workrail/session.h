@@ -67,6 +67,8 @@ MUST_CHECK int wr_session_add_plan(struct wr_session *s, const struct wr_plan *p
                                    struct wr_fault *f);
 /* The event of a dedupe key, or NULL. */
 const struct wr_event *wr_session_key(const struct wr_session *s, struct str dedupe_key);
+/* The advance of an attempt, of whatever node; NULL: it was not used. */
+const struct wr_event *wr_session_attempt(const struct wr_session *s, struct str attempt_id);
 /* How many keys of the plan the session has: for wr_plan_dedupe. */
 size_t wr_session_present(const struct wr_session *s, const struct wr_plan *p);
 /* Positions; WR_NO_NODE when there is none. */
@@ -101,7 +103,13 @@ struct wr_gap {
 MUST_CHECK int wr_run_gaps(const struct wr_session *s, size_t run, struct arena *a,
                            struct wr_gap **out, size_t *nr);
 /* --- status (7.3) --- */
-enum wr_run_status { WR_IN_PROGRESS, WR_STATUS_BLOCKED, WR_COMPLETE, WR_COMPLETE_WITH_GAPS };
+enum wr_run_status {
+    WR_IN_PROGRESS,
+    WR_STATUS_BLOCKED,
+    WR_COMPLETE,
+    WR_COMPLETE_WITH_GAPS,
+    WR_RUN_STATUSES
+};
 const char *wr_run_status_name(enum wr_run_status status);
 /* tip_state: enum wr_state_kind of the preferred tip's snapshot (WR-163). */
 MUST_CHECK int wr_run_status(const struct wr_session *s, size_t run, size_t tip, int tip_state,

@@ -14,20 +14,36 @@ static int run_put(struct wr_draft *d, const struct wr_start *in) {
     return wr_draft_seal(d, e, STR_NONE);
 }
 
-/* The whole baseline, so that later changes of defaults never reach back (WR-168). */
-static int baseline_put(struct wr_draft *d, struct str root) {
+enum { BY_USER = 0, BY_SYSTEM = 2 }; /* sources of preferences */
+
+/* autonomy, risk: -1 leaves what is in effect.  The id is minted: one that is derived of the first
+ * attempt, as advance.c makes it, would be that of a change which the same attempt brings later. */
+static int preferences_put(struct wr_draft *d, struct str root, int source, int autonomy, int risk,
+                           struct wr_preferences *in_effect) {
     struct wr_id id = wr_id_mint(d->o->mint, WR_ID_CHANGE);
-    struct wr_event *e = wr_draft_event(d, WR_PREFERENCES_CHANGED, root);
     struct wr_delta *delta = ARENA_ARRAY(d->o->a, struct wr_delta, 2);
+    size_t nr = 0;
+    if (autonomy < 0 && risk < 0) return 0;
+    struct wr_event *e = wr_draft_event(d, WR_PREFERENCES_CHANGED, root);
     if (e == NULL || delta == NULL) return wr_no_memory(d->f);
-    delta[0] = (struct wr_delta){0, WR_GUIDED};
-    delta[1] = (struct wr_delta){1, WR_CONSERVATIVE};
+    if (autonomy >= 0) delta[nr++] = (struct wr_delta){0, in_effect->autonomy = autonomy};
+    if (risk >= 0) delta[nr++] = (struct wr_delta){1, in_effect->risk = risk};
     e->u.preferences.change_id = wr_draft_id(d, &id);
-    e->u.preferences.source = 2; /* system */
+    e->u.preferences.source = source;
     e->u.preferences.delta.v = delta;
-    e->u.preferences.delta.nr = 2;
-    e->u.preferences.effective = (struct wr_preferences){WR_GUIDED, WR_CONSERVATIVE};
+    e->u.preferences.delta.nr = nr;
+    e->u.preferences.effective = *in_effect;
     return wr_draft_seal(d, e, STR_NONE);
+}
+
+/* The whole baseline first, so that later changes of defaults never reach back (WR-168); then what
+ * the caller wishes otherwise (WR-153), and what the workflow thinks of that (WR-152). */
+static int preferences_begin(struct wr_draft *d, const struct wr_start *in, struct str root) {
+    struct wr_preferences now = {WR_GUIDED, WR_CONSERVATIVE};
+    int rc = preferences_put(d, root, BY_SYSTEM, WR_GUIDED, WR_CONSERVATIVE, &now);
+    if (rc == 0) rc = preferences_put(d, root, BY_USER, in->autonomy, in->risk, &now);
+    if (rc != 0 || (in->autonomy < 0 && in->risk < 0)) return rc;
+    return wr_draft_recommendations(d, in->workflow, &now, root);
 }
 
 static int context_put(struct wr_draft *d, struct str context, struct str attempt) {
@@ -48,7 +64,7 @@ static int start_events(struct wr_draft *d, const struct wr_start *in, struct st
     if (rc == 0) rc = wr_draft_seal(d, wr_draft_event(d, WR_SESSION_CREATED, STR_NONE), STR_NONE);
     if (rc == 0) rc = run_put(d, in);
     if (rc == 0) rc = wr_draft_node(d, WR_NODE_STEP, root, STR_NONE, workflow_hash, ref, &node);
-    if (rc == 0) rc = baseline_put(d, root);
+    if (rc == 0) rc = preferences_begin(d, in, root);
     if (rc == 0 && context.p != NULL) rc = context_put(d, context, wr_id_str(&ids->attempt_id));
     if (rc == 0) rc = wr_draft_observations(d, &in->anchors);
     return rc;

@@ -88,6 +88,16 @@ MUST_CHECK int wr_draft_edge(struct wr_draft *d, enum wr_edge_kind kind, enum wr
 MUST_CHECK int wr_draft_outputs(struct wr_draft *d, const struct wr_output *output,
                                 struct str attempt, struct str node_id,
                                 const struct wr_event *recap, bool checkpoint);
+struct wr_draft_gap {
+    const struct wr_id *id;
+    enum wr_severity severity;
+    int detail; /* enum wr_detail */
+    struct str summary;
+};
+MUST_CHECK int wr_draft_gap(struct wr_draft *d, const struct wr_draft_gap *gap, struct str node_id);
+/* A warning for each preference that is above what the workflow recommends (WR-152). */
+MUST_CHECK int wr_draft_recommendations(struct wr_draft *d, const struct wr_workflow *w,
+                                        const struct wr_preferences *in_effect, struct str node_id);
 MUST_CHECK int wr_draft_observations(struct wr_draft *d, const struct wr_anchors *anchors);
 MUST_CHECK int wr_draft_state(struct wr_draft *d, const struct wr_state *state, struct str *ref);
 struct str wr_draft_id(struct wr_draft *d, const struct wr_id *id);

@@ -2,6 +2,7 @@
 #include "faults/rounds.h"
 
 #include "base/fault.h"
+#include "support/sampled.h"
 
 #include <stdio.h>
 
@@ -30,7 +31,7 @@ static const struct trial TRIALS[] = {
  * every nth round plays others in each trial. */
 static unsigned round_next(const struct scene *sc, const struct trial *t, unsigned n) {
     bool many = t->sites == 1u << FAULT_MALLOC || sc->writes_are_many;
-    const unsigned first = sc->every > 0 ? 2 : 8; /* up to here each is played */
+    const unsigned first = sc->every > 0 ? 2 : sampled(8); /* up to here each is played */
     unsigned more = world_pace();
     if (sc->every > 0) more *= sc->every + (unsigned)(t - TRIALS);
     if (n < first) more = 1;

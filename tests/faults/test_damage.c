@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "store/upkeep.h"
+#include "support/sampled.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -153,6 +154,7 @@ Test(damage, every_changed_row_of_a_projection_is_found /* EVT-41, EVT-44 */) {
     cr_assert(damage("INSERT INTO timers VALUES (2, 1, 'a', 5, 5)"));
     cr_assert_not(found(), "a timer is no damage");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!world_plays((unsigned)i)) continue;
         buf_reset(&b); /* a timer, so that there is one to damage */
         buf_addf(&b, "INSERT INTO timers VALUES (2, 1, 'a', 5, 5); %s", rows[i]);
         expect_found(b.p);
@@ -265,7 +267,8 @@ Test(damage, damaged_references_are_found /* FORK-9 */) {
          " engine_version, 1, type, payload FROM events WHERE run_no = 2 AND seq = 1"),
     };
     forks_make();
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) expect_found(rows[i]);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (world_plays((unsigned)i)) expect_found(rows[i]);
 }
 
 /* Run 1 has ended and is removed; its fork, run 6, keeps a part of it. */
@@ -319,6 +322,7 @@ Test(damage, a_file_cut_at_any_page_is_found) {
     off_t pages = file_size() / PAGE;
     cr_assert_gt(pages, 20);
     for (off_t n = 1; n < pages; n++) {
+        if (!world_plays((unsigned)n)) continue;
         world_load();
         cr_assert_eq(truncate(W.path, n * PAGE), 0);
         cr_expect(found(), "%d of %d pages", (int)n, (int)pages);
@@ -355,6 +359,7 @@ Test(damage, a_page_of_zeros_is_found_wherever_it_is) {
     world_load();
     off_t pages = file_size() / PAGE;
     for (off_t n = 1; n < pages; n++) {
+        if (!world_plays((unsigned)n)) continue;
         world_load();
         if (page_holds_nothing((uint32_t)n + 1)) continue;
         int fd = open(W.path, O_WRONLY);
@@ -437,6 +442,7 @@ Test(damage, runs_on_other_pages_are_looked_at) {
     for (off_t n = 1; n < pages; n++) {
         int64_t findings = 0, seen = 0;
         int skipped = 0;
+        if (!world_plays((unsigned)n)) continue;
         world_load();
         int fd = open(W.path, O_WRONLY);
         cr_assert(fd >= 0 && pwrite(fd, zeros, PAGE, n * PAGE) == PAGE);
@@ -449,6 +455,7 @@ Test(damage, runs_on_other_pages_are_looked_at) {
         }
         world_close();
     }
+    if (sampled_every() > 1) return; /* a part of the pages need not meet each kind */
     cr_expect_gt(skips, 0);
     cr_expect_gt(partly, 2, "%d of %d", partly, skips);
 }

@@ -7,6 +7,7 @@
 #include "faults/world.h"
 
 #include "base/mem.h"
+#include "support/sampled.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -165,7 +166,9 @@ Test(damage_pages, a_page_from_before_the_cut_is_found_wherever_it_is) {
     contents_of(&want);
     cr_assert(want.readable && want.n > 20);
     for (size_t page = 0; page < after.n / PAGE; page++)
-        try_page(&want, page, old_page(page), "as it was before", &t);
+        if (world_plays((unsigned)page))
+            try_page(&want, page, old_page(page), "as it was before", &t);
+    if (sampled_every() > 1) return; /* a part of the pages need not change */
     cr_expect_gt(t.rounds, 15, "%u", t.rounds);
     cr_expect_gt(t.found, t.rounds / 2, "%u of %u", t.found, t.rounds);
 }
@@ -199,7 +202,7 @@ Test(damage_pages, any_mixture_of_old_and_new_pages_is_found) {
     unsigned seen = 0, rounds = 0;
     world_load();
     contents_of(&want);
-    for (int i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < sampled(100); i++) {
         world_load();
         FILE *f = fopen(W.path, "r+b");
         cr_assert_not_null(f);
@@ -212,9 +215,10 @@ Test(damage_pages, any_mixture_of_old_and_new_pages_is_found) {
         contents_of(&is);
         bool is_seen = found();
         const char *changed = changed_table(&want, &is);
-        cr_expect(is_seen || changed == NULL, "round %d: not found, but %s is another", i, changed);
+        cr_expect(is_seen || changed == NULL, "round %u: not found, but %s is another", i, changed);
         seen += is_seen;
         rounds++;
     }
+    if (sampled_every() > 1) return; /* few rounds say nothing of a share */
     cr_expect_gt(seen, rounds * 9 / 10, "%u of %u", seen, rounds);
 }

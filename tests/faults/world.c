@@ -11,6 +11,7 @@
 #include "store/runs.h"
 #include "store/sqlite/sqlite.h"
 #include "support/folder.h"
+#include "support/sampled.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -527,7 +528,11 @@ unsigned world_pace(void) {
     return n > 0 && n <= 100 ? (unsigned)n : 1;
 }
 
-unsigned world_today(void) {
+static unsigned day(void) {
     enum { DAY_S = 86400 };
-    return (unsigned)(time(NULL) / DAY_S) % world_pace();
+    return (unsigned)(time(NULL) / DAY_S);
 }
+
+unsigned world_today(void) { return day() % world_pace(); }
+
+bool world_plays(unsigned i) { return sampled_in(i + day()); }

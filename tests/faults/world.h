@@ -48,6 +48,9 @@ void world_down(void); /* .fini; the folder goes */
 /* WOPR_FAULTS_EVERY: of the rounds of a kind, after the first few, only every nth is played; 1 =
  * all, which is the default. */
 unsigned world_pace(void);
+/* Whether the ith round of a walk over rows or pages is played: all are, but under a sanitizer
+ * (WOPR_TEST_EVERY) every nth, and others each day. */
+bool world_plays(unsigned i);
 /* Which of the nth it is today, 0..world_pace()-1: each round has its turn within a few days. */
 unsigned world_today(void);
 uint64_t world_chance(uint64_t n); /* 0..n-1 from W.rng */

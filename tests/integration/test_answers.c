@@ -221,6 +221,7 @@ static const char *begin(const char *workflow, const char *extras) {
 static void read_all(const char *run) {
     say("getRun", fmt("/v1/runs/%s", run), NULL, NULL, 200);
     say("getRunDefinition", fmt("/v1/host/wopr/runs/%s/definition", run), NULL, NULL, 200);
+    say("getOperations", "/v1/host/wopr/operations", NULL, NULL, 200);
     say("getRunAgents", fmt("/v1/host/wopr/runs/%s/agents", run), NULL, NULL, 200);
     say("getDebugBundle", fmt("/v1/runs/%s/debug-bundle", run), NULL, NULL, 200);
     say("listRunCallbacks", fmt("/v1/host/wopr/runs/%s/callbacks", run), NULL, NULL, 200);
@@ -488,6 +489,12 @@ static void sessions(void) {
     r = say("getSessionConfig", fmt("%s/config", path), NULL, NULL, 200);
     cr_expect(str_eqc(text_at(r.body, "applied.tools.0"), "list_workflows"), STR_FMT,
               STR_ARG(r.body));
+    cr_expect(str_eqc(at(r.body, "restartRequired"), "false"), STR_FMT, STR_ARG(r.body));
+    cr_expect(str_eq(at(r.body, "desired"), at(r.body, "applied")), STR_FMT, STR_ARG(r.body));
+    say("listSessions", fmt("%s/sessions?status=nosuch", path), NULL, NULL, 400);
+    say("listSessions", fmt("%s/sessions?health=nosuch", path), NULL, NULL, 400);
+    say("listSessions", fmt("%s/sessions?status=blocked&health=healthy", path), NULL, NULL, 200);
+    say("importSession", fmt("%s/bundles?rename=maybe", path), "{}", NULL, 400);
     cr_expect(str_eq(text_at(r.body, "applied.workflows.0.workflowId"), id));
     struct sha256 applied = sha256_of(at(r.body, "applied"));
     char hex[65];

@@ -179,6 +179,9 @@ Test(mcp, pages_of_events_cover_the_log_once_and_are_bounded) {
         more = str_eqc(at(page, "isComplete"), "false");
     }
     cr_expect_eq(seen, all);
+    struct str none = called(
+        "run_events", fmt("{\"runId\":\"%s\",\"afterSequence\":%lld}", run, (long long)last));
+    cr_expect(str_eqc(at(none, "events"), "[]"), STR_FMT, STR_ARG(none));
 }
 
 Test(mcp, a_result_that_is_too_large_says_what_to_ask_for) {
@@ -508,7 +511,9 @@ Test(mcp, switched_off_it_is_neither_served_nor_advertised) {
     expect_error(&r, 501, "not_implemented");
     r = ask(&off, "GET", "/.well-known/openwop", NULL, NULL);
     cr_expect_null(strstr(r.body.p, "\"mcpServer\""));
-    cr_expect_null(strstr(r.body.p, "\"x-workrail\""), "no tools, so no session can begin");
+    cr_expect_null(strstr(r.body.p, "\"tools\":\"/v1/mcp\""), "no session can begin");
+    cr_expect_not_null(strstr(r.body.p, "\"/v1/x-workrail/sessions\""),
+                       "those there are, are seen");
     server_end(&off);
 }
 

@@ -976,6 +976,7 @@ class RunSummary(TypedDict):
     parentRunId: NotRequired[str]
     tags: NotRequired[List[str]]
     engineVersion: str
+    host: NotRequired[str]
 
 
 class RunList(TypedDict):
@@ -1109,6 +1110,27 @@ class RunCallback(TypedDict):
 class RunCallbackList(TypedDict):
     callbacks: List[RunCallback]
     nextAfter: NotRequired[int]
+
+
+class Operations(TypedDict):
+    hosts: List[OperationsHost]
+    runsCounted: bool
+    metrics: List[MetricSample]
+
+
+class OperationsHost(TypedDict):
+    name: str
+    self: bool
+    state: Literal["alive", "dead", "unknown"]
+    runs: int
+    leaseMs: int
+    leasedUntil: NotRequired[str]
+
+
+class MetricSample(TypedDict):
+    name: str
+    labels: NotRequired[Dict[str, str]]
+    value: float
 
 
 class Caller(TypedDict):
@@ -1553,7 +1575,7 @@ class SessionRow(TypedDict):
 
 class SessionList(TypedDict):
     sessions: List[SessionRow]
-    nextBelow: NotRequired[int]
+    nextBelow: NotRequired[str]
 
 
 class Session(TypedDict):
@@ -1613,6 +1635,9 @@ class SessionConfigApplied(TypedDict):
 class SessionConfig(TypedDict):
     applied: SessionConfigApplied
     appliedConfigHash: str
+    desired: NotRequired[SessionConfigApplied]
+    desiredProblem: NotRequired[str]
+    restartRequired: bool
 
 
 SessionWorkflow = Dict[str, Any]
@@ -1673,6 +1698,7 @@ OPERATIONS: Dict[str, Operation] = {
     "listRunCallbacks": Operation("GET", "/v1/host/wopr/runs/{runId}/callbacks", False),
     "getCaller": Operation("GET", "/v1/host/wopr/caller", False),
     "getRunDefinition": Operation("GET", "/v1/host/wopr/runs/{runId}/definition", False),
+    "getOperations": Operation("GET", "/v1/host/wopr/operations", False),
     "registerWorkerType": Operation("POST", "/v1/host/wopr/worker-types", False),
     "listWorkerTypes": Operation("GET", "/v1/host/wopr/worker-types", False),
     "removeWorkerType": Operation("POST", "/v1/host/wopr/worker-types/{typeId}:remove", False),

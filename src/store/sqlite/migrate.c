@@ -7,6 +7,8 @@
 #include "base/embed.h"
 #include "store/sqlite/sql.h"
 
+#include <stdio.h>
+
 #define MIGRATION_DIR "migrations/sqlite/"
 #define TEXT_OF_(x)   #x
 #define TEXT_OF(x)    TEXT_OF_(x)
@@ -99,38 +101,53 @@ static int migration_record(struct conn *c, uint64_t version, struct str name,
     return rc;
 }
 
-static int migration_apply(struct conn *c, uint64_t version, struct str name,
-                           const struct embed_file *f, struct wopr_error *err) {
+/* Programs may open a new file at the same time (desktop clients start all their servers at once):
+ * whether something is still to be done is asked again once the file is ours to write. */
+static int change_begin(struct conn *c, const char *left_sql, int64_t *left,
+                        struct wopr_error *err) {
     int rc = conn_exec(c, "BEGIN IMMEDIATE", err);
-    if (rc != 0) return rc;
-    rc = conn_exec(c, f->data, err);
-    if (rc == 0) rc = migration_record(c, version, name, f, err);
-    if (rc == 0) return conn_exec(c, "COMMIT", err);
-    (void)sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
-    return rc;
+    return rc == 0 ? number_read(c, left_sql, left, err) : rc;
 }
 
-static int file_prepare(struct conn *c, struct wopr_error *err) {
-    int64_t app_id = 0;
-    int rc = number_read(c, "PRAGMA application_id", &app_id, err);
-    if (rc != 0 || app_id == STORE_APPLICATION_ID) return rc;
-    rc = conn_exec(c,
-                   "BEGIN IMMEDIATE; PRAGMA application_id = " TEXT_OF(
-                       STORE_APPLICATION_ID) ";"
-                                             "CREATE TABLE schema_migrations (version INTEGER "
-                                             "PRIMARY KEY, name TEXT NOT NULL,"
-                                             " sha256 BLOB NOT NULL, applied_ms INTEGER NOT NULL) "
-                                             "STRICT; COMMIT",
-                   err);
+static int change_end(struct conn *c, int rc, struct wopr_error *err) {
+    if (rc == 0) rc = conn_exec(c, "COMMIT", err);
     if (rc != 0 && !sqlite3_get_autocommit(c->db))
         (void)sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
     return rc;
 }
 
+static int migration_apply(struct conn *c, uint64_t version, struct str name,
+                           const struct embed_file *f, struct wopr_error *err) {
+    char sql[96];
+    int64_t left = 0;
+    (void)snprintf(sql, sizeof sql, "SELECT count(*) = 0 FROM schema_migrations WHERE version = %d",
+                   (int)version);
+    int rc = change_begin(c, sql, &left, err);
+    if (rc == 0 && left) rc = conn_exec(c, f->data, err);
+    if (rc == 0 && left) rc = migration_record(c, version, name, f, err);
+    return change_end(c, rc, err);
+}
+
+static int file_prepare(struct conn *c, struct wopr_error *err) {
+    int64_t left = 0;
+    int rc = change_begin(
+        c, "SELECT count(*) = 0 FROM sqlite_schema WHERE name = 'schema_migrations'", &left, err);
+    if (rc == 0 && left)
+        rc = conn_exec(c,
+                       "PRAGMA application_id = " TEXT_OF(
+                           STORE_APPLICATION_ID) "; CREATE TABLE schema_migrations (version"
+                                                 " INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+                                                 " sha256 BLOB NOT NULL, applied_ms INTEGER NOT"
+                                                 " NULL) STRICT",
+                       err);
+    return change_end(c, rc, err);
+}
+
 int migrate(struct conn *c, bool may_write, struct wopr_error *err) {
     int64_t applied = 0;
+    bool changed = false;
     int rc = applied_check(c, &applied, err);
-    if (rc == 0 && may_write) rc = file_prepare(c, err);
+    if (rc == 0 && may_write && applied == 0) rc = file_prepare(c, err);
     for (const struct embed_file *f = EMBED_FILES; rc == 0 && f->name; f++) {
         uint64_t version;
         struct str name;
@@ -141,8 +158,10 @@ int migrate(struct conn *c, bool may_write, struct wopr_error *err) {
                                   " on it once",
                                   c->store->path, (long long)applied, (int)version);
         rc = migration_apply(c, version, name, f, err);
+        changed = true;
     }
-    return rc;
+    /* What another program applied meanwhile must be ours, too. */
+    return rc == 0 && changed ? applied_check(c, &applied, err) : rc;
 }
 
 int migrate_bare(sqlite3 *db, struct wopr_error *err) {

@@ -170,6 +170,7 @@ static void origin_bind(struct query *q, const struct plan *p, int64_t set_no) {
     bind_int(q, n->callback_answers);
     bind_int_opt(q, set_no, 0);
     bind_opt(q, m->modules);
+    bind_int(q, m->led);
 }
 
 int run_rows_insert(struct store *s, struct conn *c, struct plan **plans, size_t n, int *refusal,

@@ -288,6 +288,7 @@ static int origin_read(struct query *q, struct arena *a, struct run_origin *o,
     m->sealed = col_int(q, i++) != 0;
     o->agents_no = col_int(q, i++);
     m->modules = col_str(q, i++, a);
+    m->led = col_int(q, i++) != 0;
     fork_read(q, i, a, &o->fork);
     return arena_failed(a) ? no_memory(err) : 0;
 }

@@ -247,7 +247,8 @@ int store_session_list(struct store *s, const struct session_filter *f, struct a
         bind_text(&q, f->tenant);
         bind_int(&q, f->test_mode);
     }
-    bind_int(&q, f->below > 0 ? f->below : INT64_MAX);
+    bind_int(&q, f->below.commit_no > 0 ? f->below.commit_no : INT64_MAX);
+    bind_int(&q, f->below.session_no);
     bind_int(&q, f->max < STORE_LIST_MAX ? f->max : STORE_LIST_MAX);
     return list_read(&q, a, list_row_read, out, err);
 }

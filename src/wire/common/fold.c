@@ -33,7 +33,7 @@ int wire_workflow_of(struct wire *w, const struct run_origin *o, bool here, stru
     const struct run_meta *m = &o->meta;
     struct workflow *wf = NULL;
     struct str text;
-    if (run_is_led(m))
+    if (m->led)
         return here ? WOPR_E_TOO_BIG : rail_shown_definition(w->store, o, scratch, out, err);
     int rc = (here ? engine_workflow_here : engine_workflow)(w->engine, m->tenant, m->test_mode,
                                                              m->workflow_id, &wf, NULL);
@@ -183,7 +183,7 @@ static int node_grow(struct wire_fold *f, const struct event *e, bool here) {
         .run_no = f->origin.head.run_no, .until = e->seq, .more = &e->node_id, .more_nr = 1};
     struct rail_shown shown;
     struct wopr_error err;
-    if (e->kind != EV_NODE_STARTED || !run_is_led(&f->origin.meta)) return 0;
+    if (e->kind != EV_NODE_STARTED || !f->origin.meta.led) return 0;
     if (workflow_node_index(f->wf, e->node_id) >= 0) return 0;
     if (here) return HTTP_FOLD_AGAIN;
     int rc = rail_shown_load(f->wire->store, &at, f->scratch, &shown, &err);

@@ -69,7 +69,7 @@ static struct str text_at(struct str object, const char *const *path, struct are
 static int mode_read(struct bundle *b, struct wopr_error *err) {
     static const char *const PATH[] = {"metadata", "complianceConfig", "maskingMode", NULL};
     struct str text;
-    if (run_is_led(&b->origin.meta)) { /* no definition of it masks anything */
+    if (b->origin.meta.led) { /* no definition of it masks anything */
         b->mode = STR("mask");
         return 0;
     }

@@ -394,10 +394,12 @@ static void put_workspec(struct jw *w) {
     jw_end_object(w);
 }
 
-static void put_sessions(struct jw *w) { /* WR-267 */
+/* Routes are always there: sessions come by imports, and stay when no workflow is offered any more.
+ * Without tools none begins. */
+static void put_sessions(const struct v1_config *c, struct jw *w) { /* WR-267 */
     jw_object(w);
     jw_kbool(w, "supported", true);
-    jw_kstrz(w, "tools", "/v1/mcp");
+    if (c->sessions) jw_kstrz(w, "tools", "/v1/mcp");
     jw_kstrz(w, "sessions", "/v1/x-workrail/sessions");
     jw_kstrz(w, "workflows", "/v1/x-workrail/workflows");
     jw_kstrz(w, "bundles", "/v1/x-workrail/bundles");
@@ -442,10 +444,8 @@ static void put_extensions(const struct v1_config *c, struct jw *w) {
         string_list(w, MCP_VERSIONS);
         jw_end_object(w);
     }
-    if (c->sessions) { /* docs/workrail.md */
-        jw_key(w, "x-workrail");
-        put_sessions(w);
-    }
+    jw_key(w, "x-workrail"); /* docs/workrail.md */
+    put_sessions(c, w);
     jw_key(w, "limits");
     jw_object(w);
     jw_kint(w, "maxRunDurationSec", c->max_run_duration_sec);

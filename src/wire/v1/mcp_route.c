@@ -152,7 +152,7 @@ static int page_answer(struct mcp_call *call, struct page *p, const struct run_h
     if (buf_failed(&p->b)) jobj_fail(&o);
     jw_key(&o.w, "events");
     jw_array(&o.w);
-    jw_raw(&o.w, buf_str(&p->b));
+    if (p->b.len > 0) jw_raw(&o.w, buf_str(&p->b));
     jw_end_array(&o.w);
     jw_kint(&o.w, "lastSequence", p->last);
     jw_kbool(&o.w, "isComplete", complete);

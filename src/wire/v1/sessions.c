@@ -20,6 +20,9 @@ static int fault_code(const struct wr_fault *f) {
     case WR_BUNDLE_INVALID_FORMAT:
         return WOPR_E_VALIDATION;
     case WR_SESSION_NOT_HEALTHY:
+    case WR_SNAPSHOT_STORE_CORRUPTION_DETECTED:
+    case WR_PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED:
+    case WR_ARTIFACT_STORE_CORRUPTION_DETECTED:
     case WR_BUNDLE_BUILD_EMPTY_EVENTS:
     case WR_PRECONDITION_FAILED:
         return WOPR_E_CONFLICT;
@@ -60,27 +63,70 @@ static struct rail_view view_of(const struct http_call *c) {
 
 static struct rail *rail_of(const struct http_call *c) { return v1_of(c)->cfg.rail; }
 
-static bool sessions_flag(const struct http_call *c, const char *name) {
+static int sessions_flag(const struct http_call *c, const char *name, bool *out,
+                         struct wopr_error *err) {
     bool found = false;
-    return str_eqc(http_query(c, name, &found), "true");
+    struct str v = http_query(c, name, &found);
+    *out = str_eqc(v, "true");
+    if (!found || *out || str_eqc(v, "false")) return 0;
+    return wire_param_error(err, name, "the parameter that details names is true or false");
 }
 
+/* A word of a table, or absent: another one would be a list that is empty for no reason told. */
+static int sessions_word(const struct http_call *c, const char *name, const char *(*at)(unsigned i),
+                         unsigned nr, struct str *out, struct wopr_error *err) {
+    bool found = false;
+    struct jobj o;
+    *out = http_query(c, name, &found);
+    if (!found) return 0;
+    for (unsigned i = 0; i < nr; i++)
+        if (str_eqc(*out, at(i))) return 0;
+    int rc = wopr_error_set(err, WOPR_E_VALIDATION, "%s is none of those that details name", name);
+    jobj_begin(&o, WOPR_DETAILS_SIZE);
+    jw_kstrz(&o.w, "parameter", name);
+    jw_key(&o.w, "allowed");
+    jw_array(&o.w);
+    for (unsigned i = 0; i < nr; i++) jw_strz(&o.w, at(i));
+    jw_end_array(&o.w);
+    jobj_details(&o, err);
+    return rc;
+}
+
+static const char *status_at(unsigned i) { return wr_run_status_name((enum wr_run_status)i); }
+static const char *health_at(unsigned i) { return rail_health_name((enum rail_health)i); }
+
 /* --- lists --- */
+static int place_param(const struct http_call *c, struct session_place *out,
+                       struct wopr_error *err) {
+    bool found = false;
+    struct str text = http_query(c, "below", &found), commit, no;
+    *out = (struct session_place){0, 0};
+    if (!found) return 0;
+    if (str_cut(text, '-', &commit, &no) && str_i64(commit, &out->commit_no) &&
+        str_i64(no, &out->session_no) && out->commit_no > 0 && out->session_no > 0)
+        return 0;
+    return wire_param_error(err, "below", "below must be nextBelow of the page before");
+}
+
 static void list_answer(struct http_call *c) {
     struct wopr_error err = {0};
     struct wr_fault f = {.code = WR_FINE};
     struct buf b;
     bool found = false;
-    int64_t limit = 0, below = 0;
+    int64_t limit = 0;
+    struct session_place below;
+    struct str status, health;
     int rc = wire_int_param(c, "limit", 1, V1_LIST_MAX, V1_LIST_DEFAULT, &limit, &err);
-    if (rc == 0) rc = wire_int_param(c, "below", 1, INT64_MAX, 0, &below, &err);
+    if (rc == 0) rc = place_param(c, &below, &err);
+    if (rc == 0) rc = sessions_word(c, "status", status_at, WR_RUN_STATUSES, &status, &err);
+    if (rc == 0) rc = sessions_word(c, "health", health_at, RAIL_HEALTHS, &health, &err);
     if (rc != 0) {
         (void)wire_fail(c, &err);
         return;
     }
     const struct rail_page page = {.workflow_id = http_query(c, "workflowId", &found),
-                                   .status = http_query(c, "status", &found),
-                                   .health = http_query(c, "health", &found),
+                                   .status = status,
+                                   .health = health,
                                    .below = below,
                                    .max = (unsigned)limit};
     const struct rail_view v = view_of(c);
@@ -141,7 +187,7 @@ static void config_answer(struct http_call *c) {
     struct wr_fault f = {.code = WR_FINE};
     struct buf b;
     buf_init(&b, SHOWN_BYTES_MAX);
-    int rc = rail_show_config(rail_of(c), v1_of(c)->cfg.sessions, &b, &f);
+    int rc = rail_show_config(rail_of(c), &b, &f);
     shown_answer(c, rc, &b, &f);
 }
 
@@ -156,12 +202,17 @@ int v1_get_session_config(struct http_call *c) { return http_offload(c, config_a
 /* --- bundles: as they are, since their digests are over their bytes --- */
 static void export_answer(struct http_call *c) {
     struct wr_fault f = {.code = WR_FINE};
-    const struct rail_export x = {.tenant = c->who.tenant,
-                                  .test_mode = c->who.test_mode,
-                                  .session_id = http_param(c, "sessionId"),
-                                  .artifacts = sessions_flag(c, "artifacts"),
-                                  .salvage = sessions_flag(c, "salvage"),
-                                  .version = v1_of(c)->cfg.rail_version};
+    struct wopr_error err = {0};
+    struct rail_export x = {.tenant = c->who.tenant,
+                            .test_mode = c->who.test_mode,
+                            .session_id = http_param(c, "sessionId"),
+                            .version = v1_of(c)->cfg.rail_version,
+                            .told_config = true};
+    if (sessions_flag(c, "artifacts", &x.artifacts, &err) != 0 ||
+        sessions_flag(c, "salvage", &x.salvage, &err) != 0) {
+        (void)wire_fail(c, &err);
+        return;
+    }
     struct arena *a = arena_new(4 * (size_t)RAIL_BUNDLE_MAX);
     struct str json = STR_NONE;
     struct buf b;
@@ -176,14 +227,18 @@ static void export_answer(struct http_call *c) {
 
 static void import_answer(struct http_call *c) {
     struct wr_fault f = {.code = WR_FINE};
+    struct wopr_error err = {0};
     struct rail_imported got;
     struct jobj o;
     struct str subject = wire_subject(c);
-    const struct rail_import x = {.who = {.tenant = c->who.tenant,
-                                          .workspace = c->who.workspace,
-                                          .subject = subject,
-                                          .test_mode = c->who.test_mode},
-                                  .rename = sessions_flag(c, "rename")};
+    struct rail_import x = {.who = {.tenant = c->who.tenant,
+                                    .workspace = c->who.workspace,
+                                    .subject = subject,
+                                    .test_mode = c->who.test_mode}};
+    if (sessions_flag(c, "rename", &x.rename, &err) != 0) {
+        (void)wire_fail(c, &err);
+        return;
+    }
     struct arena *a = arena_new(8 * (size_t)RAIL_BUNDLE_MAX);
     int rc = a && subject.p ? rail_bundle_import(rail_of(c), &x, c->body, a, &got, &f)
                             : wr_no_memory(&f);

@@ -316,6 +316,64 @@ static int queue_for(struct str tenant, struct bell *b, size_t payload) {
     return rc;
 }
 
+struct whole { /* a side job that commits several plans as one */
+    struct bell bell;
+    struct plan *v[2];
+    int rc, seen;
+};
+static void whole_do(void *ctx, struct store *s) {
+    struct whole *x = ctx;
+    struct wopr_error err;
+    (void)s;
+    x->rc = journal_commit_whole(w.j, x->v, 2, &err);
+    ring(&x->bell);
+}
+static void whole_seen(void *ctx, struct plan *const *v, const int *rcs, size_t n) {
+    struct whole *x = ctx;
+    for (size_t i = 0; i < n; i++) x->seen += rcs[i] == 0 && v[i]->run_no > 0;
+}
+
+Test(log, what_a_side_job_commits_as_a_whole_is_published_like_a_batch) {
+    struct whole x = {.bell = BELL};
+    struct bell woken = BELL;
+    struct journal_reader *r;
+    struct journal_piece p;
+    struct journal_stats before, after;
+    journal_on_commit(w.j, whole_seen, &x);
+    int64_t no = fresh("run_a", 2);
+    const struct journal_cursor at = {
+        .run_no = no, .run_id = STR("run_a"), .after_seq = 1, .wake = ring, .ctx = &woken};
+    cr_assert_eq(journal_reader_open(w.j, &at, &r, &w.k.err), 0);
+    cr_assert_eq(journal_reader_next(r, &p, &w.k.err), 0, "nothing now");
+    journal_stats(w.j, &before);
+    x.seen = 0;
+    x.v[0] = kit_append(no, 2, 3, false);
+    x.v[1] = kit_create("run_b", 4);
+    cr_assert_eq(journal_side(w.j, whole_do, &x), 0);
+    await(&x.bell);
+    cr_assert_eq(x.rc, 0);
+    await(&woken);
+    cr_assert_eq(journal_reader_next(r, &p, &w.k.err), 1);
+    cr_expect_eq(p.events_nr, 3u);
+    journal_reader_close(r);
+    cr_expect_eq(x.seen, 2, "telemetry is shown both");
+    journal_stats(w.j, &after);
+    cr_expect_eq(after.events - before.events, 7u);
+    cr_expect_eq(after.plans - before.plans, 2u);
+
+    /* a refusal of one: nothing of it is written, seen or published */
+    plan_unref(x.v[0]);
+    x.v[0] = kit_append(no, 5, 1, false);
+    cr_assert_eq(journal_side(w.j, whole_do, &x), 0);
+    await(&x.bell);
+    cr_expect_eq(x.rc, WOPR_E_EXISTS, "run_b is there");
+    cr_expect_eq(x.seen, 2);
+    cr_expect_eq(kit_number(&w.k, "SELECT count(*) FROM events WHERE seq = 5"), 0);
+    plan_unref(x.v[0]);
+    plan_unref(x.v[1]);
+    journal_on_commit(w.j, NULL, NULL);
+}
+
 Test(log, the_flood_of_one_tenant_leaves_room_in_the_queue_for_others /* S7, root 3 */) {
     struct bell b = BELL;
     swap_log(&(struct journal_config){.queue_max = 16}, false);

@@ -54,6 +54,64 @@ CALLS(v_pr_1_to_4_start_rehydrate_advance_replay) {
     cr_expect_eq(calls_replays(&c, session), 1);
 }
 
+static void workflow_add(const char *source) {
+    cr_assert_eq(rail_workflow_add(c.rail, str_c(source), WR_PROJECT, STR("x.json"), &c.f), 0, "%s",
+                 c.f.e.message);
+}
+
+CALLS(what_is_complete_at_once_is_a_session_all_the_same /* WR-120 */) {
+    workflow_add(
+        "{\"id\":\"project.none\",\"steps\":[{\"id\":\"s1\",\"title\":\"T\",\"prompt\":\"P\","
+        "\"runCondition\":{\"var\":\"x\",\"gt\":1}}]}");
+    calls_fine(&c, "WR-120",
+               calls_tool(&c, WR_TOOL_START, STR("{\"workflowId\":\"project.none\"}")));
+    struct str session = calls_get(&c, "session.sessionId"), run = calls_get(&c, "session.runId");
+    cr_expect(str_eqc(calls_get(&c, "isComplete"), "true"), STR_FMT, STR_ARG(c.reply));
+    cr_expect_null(calls_get(&c, "ackToken").p);
+    cr_expect_eq(calls_run(&c, run).status, RUN_COMPLETED);
+    cr_expect(str_eqc(calls_log(&c, run), "run.started log.appended run.completed"), STR_FMT,
+              STR_ARG(calls_log(&c, run)));
+    cr_expect_eq(calls_replays(&c, session), 1);
+    calls_fine(&c, "rehydrate", calls_continue(&c, calls_get(&c, "stateToken"), STR_NONE, ""));
+    calls_fine(&c, "with it",
+               calls_tool(&c, WR_TOOL_START,
+                          STR("{\"workflowId\":\"project.none\",\"context\":{\"x\":2}}")));
+    expect_step("with it", "s1", "perform_pending_then_continue");
+}
+
+CALLS(an_unknown_workflow_is_told_with_those_near_it /* WR-222 */) {
+    cr_expect_eq(calls_tool(&c, WR_TOOL_INSPECT, STR("{\"workflowId\":\"project.auth_revue\"}")),
+                 WR_NOT_FOUND);
+    cr_expect_not_null(strstr(c.f.e.message, "did you mean project.auth_review?"), "%s",
+                       c.f.e.message);
+    cr_expect_not_null(strstr(c.f.e.details, "\"near\":[\"project.auth_review\"]"), "%s",
+                       c.f.e.details);
+    cr_expect_not_null(strstr(c.f.e.details, "\"suggestion\":"), "WR-231: %s", c.f.e.details);
+    cr_expect_eq(calls_tool(&c, WR_TOOL_START, STR("{\"workflowId\":\"none\"}")), WR_NOT_FOUND);
+    cr_expect_not_null(strstr(c.f.e.details, "list_workflows"), "%s", c.f.e.details);
+    cr_expect_eq(calls_tool(&c, WR_TOOL_START, STR("{}")), WR_VALIDATION_ERROR);
+    cr_expect_not_null(strstr(c.f.e.details, "\"suggestion\":"), "WR-219: %s", c.f.e.details);
+}
+
+CALLS(a_preview_has_the_prompt_as_an_agent_reads_it /* WR-222 */) {
+    workflow_add(
+        "{\"id\":\"project.p\",\"agentRole\":\"You are strict.\",\"conditions\":[{"
+        "\"conditionId\":\"c\",\"kind\":\"always_true\"}],\"steps\":[{\"type\":\"loop\","
+        "\"loopId\":\"l\",\"while\":{\"kind\":\"condition_ref\",\"conditionId\":\"c\"},"
+        "\"maxIterations\":1,\"body\":[{\"id\":\"s1\",\"title\":\"T\",\"prompt\":\"Look.\","
+        "\"validationCriteria\":{\"type\":\"length\",\"min\":7}}]}]}");
+    calls_fine(&c, "inspect",
+               calls_tool(&c, WR_TOOL_INSPECT, STR("{\"workflowId\":\"project.p\"}")));
+    struct str shown = calls_get(&c, "firstStep.prompt");
+    calls_fine(&c, "start", calls_tool(&c, WR_TOOL_START, STR("{\"workflowId\":\"project.p\"}")));
+    cr_expect_gt(shown.n, 0);
+    cr_expect(str_eq(shown, calls_get(&c, "pending.prompt")), STR_FMT, STR_ARG(shown));
+    calls_fine(&c, "metadata",
+               calls_tool(&c, WR_TOOL_INSPECT,
+                          STR("{\"workflowId\":\"project.p\",\"mode\":\"metadata\"}")));
+    cr_expect_null(calls_get(&c, "firstStep").p);
+}
+
 static void to_decide(void) {
     calls_fine(&c, "start", calls_start(&c, ""));
     calls_fine(&c, "triage", calls_next(&c, CALLS_NOTES));

@@ -1,4 +1,6 @@
 /* Export and import (V-PR-15, WR-239 to WR-243), and what is found again (V-RR). */
+#include "base/fs.h"
+#include "journal/journal.h"
 #include "unit/rail/calls.h"
 
 static struct calls c, d; /* where a session is from, and where it goes to */
@@ -121,6 +123,92 @@ IMPORT(a_session_goes_on_where_it_is_imported) {
     cr_expect_eq(calls_replays(&d, got.session_id), 1);
 }
 
+struct watched { /* what telemetry and streams of a host are shown */
+    size_t plans, events;
+};
+static void watched_seen(void *ctx, struct plan *const *v, const int *rcs, size_t n) {
+    struct watched *x = ctx;
+    for (size_t i = 0; i < n; i++) {
+        if (rcs[i] != 0 || v[i]->run_no == 0) continue;
+        x->plans++;
+        x->events += v[i]->events_nr;
+    }
+}
+
+IMPORT(on_a_host_the_runs_of_an_import_are_shown_as_they_land) {
+    struct str state0, ack0, id = session_played(&c, &state0, &ack0), bundle = exported(&c, id);
+    const struct rail_config *before = rail_config_of(d.rail);
+    struct rail_config cfg = *before;
+    struct watched seen = {0};
+    struct rail_imported got;
+    struct rail *host;
+    cr_assert_eq(journal_new(d.k.s, NULL, &cfg.journal, &d.k.err), 0);
+    cr_assert_eq(journal_start(cfg.journal, &d.k.err), 0);
+    journal_on_commit(cfg.journal, watched_seen, &seen);
+    cr_assert_eq(rail_new(&cfg, &host, &d.k.err), 0);
+    struct calls on = d;
+    on.rail = host;
+    cr_assert_eq(imported(&on, bundle, false, &got), 0, "%s", on.f.e.message);
+    cr_expect_eq(seen.plans, 2u, "the run and its branch");
+    cr_expect_eq((int64_t)seen.events, kit_number(&d.k, "SELECT count(*) FROM events"));
+    struct journal_stats st;
+    journal_stats(cfg.journal, &st);
+    cr_expect_eq(st.events_by[EV_RUN_STARTED], 1u);
+    rail_free(host);
+    journal_stop(cfg.journal);
+    journal_free(cfg.journal);
+}
+
+/* The bundle of the vectors V-BU: its workflow, V-WF-2, has a form that is shown, not executed. */
+IMPORT(a_session_of_a_foreign_workflow_is_here_to_be_looked_at /* WR-187 */) {
+    struct buf text;
+    struct rail_imported got;
+    cr_assert_eq(fs_read(WOPR_SOURCE_DIR "/tests/workrail/bundle.json", 1 << 20, &text), 0);
+    cr_assert_eq(imported(&d, buf_str(&text), false, &got), 0, "%s", d.f.e.message);
+    buf_fini(&text);
+    cr_expect_eq(calls_replays(&d, got.session_id), 1);
+    calls_fine(&d, "found", calls_tool(&d, WR_TOOL_RESUME, STR("{\"query\":\"triage done\"}")));
+    cr_expect(str_eqc(calls_get(&d, "totalEligible"), "1"), STR_FMT, STR_ARG(d.reply));
+    struct str state = calls_get(&d, "candidates.0.stateToken");
+    cr_expect_eq(calls_continue(&d, state, STR_NONE, ""), WR_SCHEMA_UNKNOWN_VERSION);
+    cr_expect_eq(wr_code_shown(d.f.code), WR_PRECONDITION_FAILED, "no failure of this host");
+    struct str again = exported(&d, got.session_id);
+    cr_expect_gt(json_get(again, "session").n, 0);
+}
+
+IMPORT(sessions_of_one_number_are_all_in_the_pages /* WR-83, WR-247 */) {
+    enum { COPIES = 9, PAGE = 2 };
+    struct rail_imported got;
+    struct session_filter f = {.tenant = KIT_TENANT, .max = PAGE};
+    struct session_list l = {NULL, 0};
+    int64_t seen = 0, before = INT64_MAX;
+    calls_fine(&c, "start", calls_start(&c, ""));
+    struct str bundle = exported(&c, calls_get(&c, "session.sessionId"));
+    cr_assert_eq(imported(&d, bundle, false, &got), 0, "%s", d.f.e.message);
+    for (int i = 1; i < COPIES; i++) { /* other tenants, then all of one: the same number each */
+        d.who.tenant = arena_printf(d.a, "tenant-%d", i);
+        cr_assert_eq(imported(&d, bundle, false, &got), 0, "%s", d.f.e.message);
+    }
+    cr_assert_eq(kit_number(&d.k, "SELECT count(DISTINCT commit_no) FROM wr_session"), 1);
+    f.any = true;
+    do {
+        cr_assert_eq(store_session_list(d.k.s, &f, d.a, &l, &d.k.err), 0);
+        for (size_t i = 0; i < l.n; i++, seen++) {
+            cr_expect_lt(l.v[i].head.session_no, before);
+            before = l.v[i].head.session_no;
+            f.below = (struct session_place){l.v[i].head.commit_no, before};
+        }
+    } while (l.n == PAGE);
+    cr_expect_eq(seen, COPIES);
+    f.any = false;
+    f.below = (struct session_place){0, 0};
+    cr_assert_eq(store_session_list(d.k.s, &f, d.a, &l, &d.k.err), 0);
+    cr_expect_eq(l.n, 1u);
+    f.below = (struct session_place){l.v[0].head.commit_no, l.v[0].head.session_no};
+    cr_assert_eq(store_session_list(d.k.s, &f, d.a, &l, &d.k.err), 0);
+    cr_expect_eq(l.n, 0u);
+}
+
 IMPORT(another_tenant_is_told_nothing_of_who_has_the_id) {
     calls_fine(&c, "start", calls_start(&c, ""));
     struct str bundle = exported(&c, calls_get(&c, "session.sessionId"));
@@ -146,6 +234,35 @@ IMPORT(what_is_removed_is_gone_and_can_come_back /* WR-82 */) {
     cr_expect(str_eq(got.session_id, id));
     cr_expect_eq(calls_replays(&d, id), 2);
     calls_fine(&d, "again", calls_continue(&d, state0, ack0, CALLS_NOTES));
+}
+
+static void down_damaged(void) {
+    calls_down(&d);
+    calls_down(&c);
+}
+Test(rail_import, what_a_session_refers_to_is_checked_against_its_digest, .init = up,
+     .fini = down_damaged) { /* WR-81, WR-175, WR-239 */
+    static const char *const DAMAGE[] = {"UPDATE wr_blob SET bytes = '{}' WHERE kind = 1",
+                                         "DELETE FROM wr_blob WHERE kind = 2"};
+    struct arena *scratch = arena_new(1 << 20);
+    for (int i = 0; i < 2; i++) {
+        calls_fine(&d, "start", calls_start(&d, ""));
+        struct str id = calls_get(&d, "session.sessionId"), json;
+        struct rail_session s = calls_session(&d, id);
+        const struct rail_export x = {.tenant = d.who.tenant, .session_id = id, .version = "test"};
+        cr_assert_eq(rail_session_blobs(d.k.s, &s, scratch, &d.f), 0, "%s", d.f.e.message);
+        cr_assert_eq(kit_foreign(&d.k, DAMAGE[i]), SQLITE_OK);
+        cr_expect_neq(rail_session_blobs(d.k.s, &s, scratch, &d.f), 0);
+        cr_expect_neq(rail_bundle_export(d.rail, &x, d.a, &json, &d.f), 0);
+        cr_expect_eq(d.f.code, i == 0 ? WR_SNAPSHOT_STORE_CORRUPTION_DETECTED
+                                      : WR_PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED);
+        rail_session_fini(&s);
+        if (i > 0) break;
+        calls_fine(&d, "resume", calls_tool(&d, WR_TOOL_RESUME, STR("{}")));
+        cr_expect(str_eqc(calls_get(&d, "candidates"), "[]"), STR_FMT, STR_ARG(d.reply));
+        cr_assert_eq(kit_foreign(&d.k, "DELETE FROM wr_blob"), SQLITE_OK);
+    }
+    arena_free(scratch);
 }
 
 IMPORT(old_sessions_go_unless_one_is_damaged /* WR-83 */) {

@@ -8,6 +8,7 @@
 #include "unit/store/kit.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -93,6 +94,44 @@ Test(open, timers_of_ended_runs_are_removed_by_a_migration /* STORE-15 */) {
     cr_expect_eq(sqlite3_step(st), SQLITE_DONE);
     sqlite3_finalize(st);
     sqlite3_close(db);
+}
+
+struct opening {
+    struct store_config cfg;
+    struct store *s;
+    struct wopr_error err;
+    pthread_barrier_t *all;
+    int rc;
+};
+static void *open_one(void *ctx) {
+    struct opening *o = ctx;
+    (void)pthread_barrier_wait(o->all);
+    o->rc = store_open(&o->cfg, &o->s, &o->err);
+    return NULL;
+}
+
+/* Desktop clients start all their servers at once. */
+Test(open, several_programs_may_make_the_file_at_once /* STORE-15 */) {
+    enum { PROGRAMS = 4, ROUNDS = 5 };
+    for (int round = 0; round < ROUNDS; round++) {
+        struct kit k;
+        struct opening o[PROGRAMS];
+        pthread_t t[PROGRAMS];
+        pthread_barrier_t all;
+        kit_dir(&k);
+        cr_assert_eq(pthread_barrier_init(&all, NULL, PROGRAMS), 0);
+        for (int i = 0; i < PROGRAMS; i++) {
+            o[i] = (struct opening){.cfg = kit_config(&k), .all = &all};
+            cr_assert_eq(pthread_create(&t[i], NULL, open_one, &o[i]), 0);
+        }
+        for (int i = 0; i < PROGRAMS; i++) {
+            cr_assert_eq(pthread_join(t[i], NULL), 0);
+            cr_expect_eq(o[i].rc, 0, "%s", o[i].err.message);
+            if (o[i].rc == 0) store_close(o[i].s);
+        }
+        (void)pthread_barrier_destroy(&all);
+        kit_down(&k);
+    }
 }
 
 Test(open, makes_a_folder_below_the_working_directory) {

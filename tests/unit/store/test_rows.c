@@ -149,7 +149,7 @@ Test(rows, an_origin_gives_back_the_creation_data /* RUN-9, D18 */) {
     c->create->meta.scope_id = STR("sc");
     c->create->meta.callback_url = STR("https://x.example/");
     c->create->meta.traceparent = STR("00-1-2-01");
-    c->create->meta.test_mode = true;
+    c->create->meta.test_mode = c->create->meta.led = true;
     cr_assert_eq(kit_apply(&w, c), 0);
     struct run_origin o;
     cr_assert_eq(store_run_origin(w.s, c->run_no, w.a, &o, &w.err), 0);
@@ -161,8 +161,8 @@ Test(rows, an_origin_gives_back_the_creation_data /* RUN-9, D18 */) {
               str_eq(x->metadata, y->metadata) && str_eq(x->callback_url, y->callback_url) &&
               str_eq(x->traceparent, y->traceparent) && str_eq(x->inputs, y->inputs) &&
               str_eq(x->transport, y->transport));
-    cr_assert(x->test_mode && x->shown_engine_version == 1 && x->created_ms == y->created_ms &&
-              x->recursion_limit == 25);
+    cr_assert(x->test_mode && x->led && x->shown_engine_version == 1 &&
+              x->created_ms == y->created_ms && x->recursion_limit == 25);
     cr_assert(sha256_eq(&o.workflow_hash, &c->create->workflow_hash));
     cr_assert_eq(o.head.era, EVENT_LOG_SCHEMA_VERSION);
     cr_assert_eq(store_run_origin(w.s, 77, w.a, &o, &w.err), WOPR_E_NOT_FOUND);

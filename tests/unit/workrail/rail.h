@@ -67,17 +67,22 @@ static inline void rail_commit(struct rail *r, const struct wr_plan *p) {
     }
 }
 
-static inline void rail_start(struct rail *r, const char *context) {
+static inline void rail_start_as(struct rail *r, const char *context, int autonomy, int risk) {
     struct wr_start in = {.workflow = &r->w,
                           .source_kind = WR_PROJECT,
                           .source_ref = STR("workflows/auth_review.json"),
-                          .context = str_c(context)};
+                          .context = str_c(context),
+                          .autonomy = autonomy,
+                          .risk = risk};
     struct wr_plan p;
     struct wr_started ids;
     r->before = 0;
     cr_assert_eq(wr_start_plan(&r->o, &in, &p, &ids, &r->f), 0, "%s", r->f.e.message);
     rail_commit(r, &p);
     cr_assert_eq(wr_start_reply(&r->o, r->s, &ids, &r->reply, &r->f), 0, "%s", r->f.e.message);
+}
+static inline void rail_start(struct rail *r, const char *context) {
+    rail_start_as(r, context, -1, -1);
 }
 
 /* A token or another text of a reply. */

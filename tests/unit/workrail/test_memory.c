@@ -47,6 +47,8 @@ static int start_once(struct wr_fault *f) {
     struct wr_start in = {.workflow = &r.w,
                           .source_ref = STR("x"),
                           .context = STR("{\"n\":1}"),
+                          .autonomy = WR_NEVER_STOP,
+                          .risk = -1,
                           .anchors = {.branch = STR("main"), .root = STR("/r")}};
     struct wr_plan p;
     struct wr_started ids;

@@ -425,6 +425,82 @@ Test(workrail_protocol, never_stop_tells_of_a_capability_once_wr_139_wr_151_wr_1
     cr_expect_eq(status, WR_COMPLETE_WITH_GAPS);
 }
 
+Test(workrail_protocol, a_session_begins_with_the_preferences_that_were_wished_wr_153, .init = up,
+     .fini = down) {
+    open_source(WEB);
+    rail_close(&r);
+    rail_open(&r, r.w.bytes);
+    rail_start_as(&r, NULL, WR_NEVER_STOP, -1);
+    appended("WR-50", "session_created run_started node_created preferences_changed "
+                      "preferences_changed gap_recorded");
+    kit_same("WR-168", rail_get(r.reply, "preferences.autonomy"), STR("full_auto_never_stop"));
+    kit_same("WR-168", rail_get(r.reply, "preferences.riskPolicy"), STR("conservative"));
+    cr_expect(has(rail_get(r.reply, "warnings.0"), "recommends"), "WR-152");
+    fine("its first step takes preferences, too, and warns of them no second time",
+         rail_next(&r, OBSERVED("available") ",\"preferences\":{\"riskPolicy\":\"balanced\"}"));
+    kit_same("child", rail_get(r.reply, "preferences.autonomy"), STR("full_auto_never_stop"));
+    kit_same("child", rail_get(r.reply, "preferences.riskPolicy"), STR("balanced"));
+    for (size_t i = r.before; i < r.events_nr; i++)
+        cr_expect_neq(r.events[i]->kind, WR_GAP_RECORDED, "WR-152: once for a node");
+    fine("without notes", rail_next(&r, ""));
+    kit_same("WR-139", rail_get(r.reply, "kind"), STR("ok"));
+}
+
+Test(workrail_protocol, preferences_of_a_refused_attempt_hold_for_its_block_wr_52_wr_153,
+     .init = up, .fini = down) {
+    open_source(WEB);
+    fine("never-stop", rail_next(&r, RAIL_NOTES ",\"preferences\":{\"autonomy\":"
+                                                "\"full_auto_never_stop\"}"));
+    struct str state = rail_get(r.reply, "stateToken"), ack = rail_get(r.reply, "ackToken");
+    fine("guided", rail_continue(&r, state, ack, ",\"preferences\":{\"autonomy\":\"guided\"}"));
+    kit_same("blocked", rail_get(r.reply, "kind"), STR("blocked"));
+    kit_same("by what it says", rail_get(r.reply, "preferences.autonomy"), STR("guided"));
+    appended("WR-52", "advance_recorded preferences_changed validation_performed node_created "
+                      "edge_created");
+    struct str first = r.reply;
+    fine("WR-140", rail_continue(&r, state, ack, ""));
+    kit_same("WR-140", r.reply, first);
+    fine("the retry", rail_next(&r, ",\"preferences\":{\"riskPolicy\":\"balanced\"}"));
+    kit_same("goes by it", rail_get(r.reply, "kind"), STR("blocked"));
+    enum wr_run_status status;
+    cr_assert_eq(wr_run_status(r.s, 0, r.s->nodes_nr - 1, WR_S_BLOCKED, &status, &r.f), 0);
+    cr_expect_eq(status, WR_STATUS_BLOCKED, "WR-163");
+}
+
+Test(workrail_protocol, a_retry_attempt_belongs_to_its_blocked_node_alone_wr_126, .init = up,
+     .fini = down) {
+    enum wr_run_status status;
+    rail_start(&r, NULL);
+    fine("blocked", rail_next(&r, ""));
+    struct str blocked = rail_get(r.reply, "stateToken"),
+               retry = rail_get(r.reply, "retryAckToken");
+    fine("saved", rail_checkpoint(&r, rail_get(r.reply, "checkpointToken"), RAIL_NOTES));
+    size_t kept = r.s->nodes_nr - 1;
+    cr_assert_eq(wr_run_status(r.s, 0, kept, WR_S_BLOCKED, &status, &r.f), 0);
+    cr_expect_eq(status, WR_STATUS_BLOCKED, "WR-163: it stands for the node that it was made of");
+    fine("the checkpoint", rail_continue(&r, wr_state_token(&r.o, r.s, kept), STR_NONE, ""));
+    kit_same("shows the block", rail_get(r.reply, "kind"), STR("blocked"));
+    cr_expect_not(str_eq(rail_get(r.reply, "retryAckToken"), retry));
+    fine("from there", rail_next(&r, RAIL_NOTES));
+    kit_same("from there", rail_get(r.reply, "kind"), STR("ok"));
+    fine("the block itself", rail_continue(&r, blocked, retry, RAIL_NOTES));
+    kit_same("the block itself", rail_get(r.reply, "kind"), STR("ok"));
+    fine("used", rail_continue(&r, blocked, STR_NONE, ""));
+    cr_expect_not(str_eq(rail_get(r.reply, "retryAckToken"), retry));
+}
+
+Test(workrail_protocol, a_retry_that_goes_on_with_gaps_is_used_up_wr_126, .init = up,
+     .fini = down) {
+    rail_start(&r, NULL);
+    fine("blocked", rail_next(&r, ""));
+    struct str blocked = rail_get(r.reply, "stateToken"),
+               retry = rail_get(r.reply, "retryAckToken");
+    fine("with a gap", rail_next(&r, ",\"preferences\":{\"autonomy\":\"full_auto_never_stop\"}"));
+    kit_same("with a gap", rail_get(r.reply, "kind"), STR("ok"));
+    fine("again", rail_continue(&r, blocked, STR_NONE, ""));
+    cr_expect_not(str_eq(rail_get(r.reply, "retryAckToken"), retry));
+}
+
 Test(workrail_protocol, what_only_the_user_can_do_blocks_for_good_q_4, .init = up, .fini = down) {
     rail_start(&r, NULL);
     fine("user", rail_next(&r, ",\"output\":{\"notesMarkdown\":\"n\",\"artifacts\":[{\"kind\":"

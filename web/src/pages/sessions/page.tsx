@@ -70,9 +70,9 @@ function Sessions() {
   const [pages, setPages] = useState(1);
   const source = useSource(`sessions ${status ?? ""} ${pages}`, EVERY_MS, async (signal) => {
     const rows: Row[] = [];
-    let below: number | undefined;
+    let below: string | undefined;
     for (let i = 0; i < pages; i++) {
-      const page = await api().get<{ sessions: Row[]; nextBelow?: number }>(LIST, { limit: PAGE, status, below }, signal);
+      const page = await api().get<{ sessions: Row[]; nextBelow?: string }>(LIST, { limit: PAGE, status, below }, signal);
       rows.push(...page.sessions);
       if ((below = page.nextBelow) === undefined) break;
     }
