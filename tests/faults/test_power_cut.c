@@ -1,6 +1,7 @@
 /*
  * Power cuts under journal_append with synchronous=FULL (STORE-1, STORE-2, STORE-11, IDEM-12, E16).
- * WOPR_CUTS: how many per disk (default 90, a part under sanitizers; three disks); WOPR_FAULT_SEED: another story.
+ * WOPR_CUTS: how many per disk (default 90, a part under sanitizers; three disks);
+ * WOPR_FAULT_SEED: another story.
  */
 #include "faults/world.h"
 #include "store/leases.h"
