@@ -115,7 +115,7 @@ static bool name_add(void *ctx, const char *name) {
     return names->n < SEED_FILES_MAX;
 }
 
-/* The files of a folder that are seeds, sorted, so that every start loads them in the same order. */
+/* The seeds of a folder, sorted, so that every start loads them in the same order. */
 static int folder_list(const char *folder, struct seed_names *names, struct wopr_error *err) {
     if (fs_each_name(folder, name_add, names) != 0)
         return wopr_error_set(err, WOPR_E_CONFIG, "cannot read the seed folder %s: %s", folder,

@@ -385,8 +385,12 @@ async function readsAll(page, log) {
 }
 
 test("connections that stall, that are half open, that drip, that are cut within a frame: it waits and says so, nothing is lost or doubled", LIMIT, async () => {
+  const idle = await start("slow-pipeline", { delayMs: 600000 });
+  const page = await tab({ hash: `#/run/${idle}` });
+  await sees(page, "Live");
+  await new Promise((resolve) => setTimeout(resolve, 2500)); // it learns how often the host says that it is there
   const run = await words(2500, 10);
-  const page = await tab({ hash: `#/run/${run}` });
+  await show(page, `#/run/${run}`);
   const shown = () => page.evaluate(() => Number(document.querySelector("#details .tools [role=status]")?.innerText.replace(/\D/g, "") || 0));
   const grows = async (what, by = 20) => {
     const now = await shown();

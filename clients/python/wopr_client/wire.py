@@ -716,6 +716,7 @@ class WorkflowSummary(TypedDict):
     version: str
     hash: str
     shared: bool
+    language: NotRequired[Literal["workspec"]]
     createdAt: str
     updatedAt: str
 

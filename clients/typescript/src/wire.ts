@@ -1102,6 +1102,8 @@ export interface WorkflowSummary {
   hash: string;
   /** true: of all tenants. */
   shared: boolean;
+  /** It is a document in this language, whose nodes and edges are a projection; absent: a workflow. */
+  language?: "workspec";
   createdAt: string;
   updatedAt: string;
 }

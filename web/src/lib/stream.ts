@@ -67,14 +67,14 @@ function seen(signal: AbortSignal): Promise<void> {
 
 const breathe = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
-const COLON = 58; // a comment: nothing happens, and the host is there
+let known = 0; // the longest time between keep-alives of the host, in any of its streams
 
 /** Nothing arrives: after more than two keep-alives that is said, after more than three the connection is dead, whatever the system says. */
 class Silence {
-  private keepalive = KEEPALIVE_MS;
   private last = performance.now();
   private timer = 0;
   private said = false;
+  private greeted = false;
 
   constructor(private readonly say: () => void, private readonly dead: () => void) {
     this.wait();
@@ -83,7 +83,8 @@ class Silence {
   /** true: it was called silent before. */
   heard(comment: boolean): boolean {
     const now = performance.now();
-    if (comment) this.keepalive = Math.min(KEEPALIVE_MS, Math.max(SILENT_MS / 3, now - this.last));
+    if (comment && this.greeted) known = Math.min(KEEPALIVE_MS, Math.max(SILENT_MS / 3, known, now - this.last));
+    this.greeted = this.greeted || comment; // the first tells of no time
     this.last = now;
     const was = this.said;
     this.said = false;
@@ -97,12 +98,13 @@ class Silence {
   /** One timer however much arrives: it looks at the clock when it fires. */
   private wait(): void {
     const since = performance.now() - this.last;
-    if (since >= 4 * this.keepalive) return this.dead();
-    if (since >= 2.5 * this.keepalive && !this.said) {
+    const keepalive = known || KEEPALIVE_MS;
+    if (since >= 4 * keepalive) return this.dead();
+    if (since >= 2.5 * keepalive && !this.said) {
       this.said = true;
       this.say();
     }
-    this.timer = window.setTimeout(() => this.wait(), Math.min(KEEPALIVE_MS, Math.max(50, (this.said ? 4 : 2.5) * this.keepalive - since)));
+    this.timer = window.setTimeout(() => this.wait(), Math.min(KEEPALIVE_MS, Math.max(50, (this.said ? 4 : 2.5) * keepalive - since)));
   }
 }
 
@@ -130,10 +132,12 @@ async function once(api: Api, runId: string, cursor: () => number, moved: (seq: 
     for (let since = performance.now(); ; ) {
       const { value, done } = await reader.read();
       if (done) return false;
-      if (silence.heard(value[0] === COLON)) tail.state("live");
+      const comments = frames.comments;
+      const list = frames.feed(decoder.decode(value, { stream: true }));
+      if (silence.heard(list.length === 0 && frames.comments > comments)) tail.state("live");
       const batch: Event[] = [];
       let ended = false;
-      for (const frame of frames.feed(decoder.decode(value, { stream: true }))) {
+      for (const frame of list) {
         const e = parse(frame.data) as unknown as Event;
         if (typeof e.sequence !== "number" || e.sequence <= cursor()) continue; // it is there
         if (e.sequence !== cursor() + 1 && cursor() >= 0) throw new ApiError(0, "gap", "events are missing"); // asked for again

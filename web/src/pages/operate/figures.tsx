@@ -60,14 +60,14 @@ function Spark({ values, label }: { values: number[]; label: string }) {
 
 function Part({ title, children }: { title: string; children: [string, ComponentChildren][] }) {
   return (
-    <section class="stack tight part" aria-label={title}>
+    <div class="stack tight" role="group" aria-label={title}>
       <h3 class="minor">{title}</h3>
       <dl class="facts">{children.flatMap(([name, value]) => [<dt key={`${name} `}>{name}</dt>, <dd key={name} class="num">{value}</dd>])}</dl>
-    </section>
+    </div>
   );
 }
 
-const seconds = (s: number | undefined): string => (s === undefined ? T.figures.nothing : s === Infinity ? T.figures.longer : `≤ ${s < 0.001 ? `${s * 1000} ms` : duration(s * 1000)}`);
+const seconds = (s: number | undefined): string => (s === undefined ? T.figures.nothing : s === Infinity ? T.figures.longer : s < 0.01 ? `${s * 1000} ms` : duration(s * 1000));
 const alarm = (n: number): ComponentChildren => (n > 0 ? <strong class="c-bad">{thousands(n)}</strong> : "0");
 
 export function HostFigures({ look }: { look: Look }) {
@@ -116,7 +116,7 @@ export function Hosts({ look }: { look: Look }) {
       <header><h2 id="hosts-title">{T.figures.hosts}</h2></header>
       <div style={{ overflowX: "auto" }} tabIndex={0} role="group" aria-labelledby="hosts-title">
         <table class="table" style={{ minWidth: "520px" }}>
-          <thead><tr><th>{T.operate.name}</th><th>{T.figures.state}</th><th>{T.figures.holds}</th><th>{T.figures.lease}</th></tr></thead>
+          <thead><tr><th style={{ width: "42%" }}>{T.operate.name}</th><th>{T.figures.state}</th><th>{T.figures.holds}</th><th>{T.figures.lease}</th></tr></thead>
           <tbody>
             {look.hosts.map((h) => {
               const state = textOf(h["state"]);

@@ -164,8 +164,8 @@ function Table({ list, filter, change }: { list: List; filter: Filter; change: (
             </th>
             <th style={{ width: "192px" }}>{T.runs.status}</th>
             <th style={{ width: "76px" }}>{T.runs.age}</th>
-            <th style={{ width: "24%" }}>{T.runs.workflow}</th>
-            <th style={{ width: "27%" }}>{T.runs.id}</th>
+            <th style={{ width: "20%" }}>{T.runs.workflow}</th>
+            <th style={{ width: "25%" }}>{T.runs.id}</th>
             <th class="host" style={{ width: "104px" }}>{T.runs.host}</th>
             <th style={{ width: "110px" }}>{T.runs.duration}</th>
             <th>{T.runs.tags}</th>
