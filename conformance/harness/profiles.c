@@ -106,6 +106,7 @@ const struct scenario SCENARIOS[] = {
     {"http_node", "-", OTHER},
     {"stream_text", "-", SSE},
     {"version_fold", "-", CORE},
+    {"workspec_document", "-", OTHER},
     {"x_dedup", "-", CORE},
     {NULL, NULL, NULL},
 };

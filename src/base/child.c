@@ -10,6 +10,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -109,6 +111,35 @@ int child_read(struct child *c, void *p, size_t n, uint64_t deadline_ms) {
     return 0;
 }
 
+int child_poll(struct child *c, uint64_t deadline_ms) {
+    for (;;) {
+        struct pollfd p = {c->fd, POLLIN, 0};
+        if (poll(&p, 1, 0) > 0) return 0;
+        int rc = wait_for(c->fd, POLLIN, deadline_ms);
+        if (rc != 0) return rc;
+    }
+}
+
+/* /proc/PID/stat: "PID (name) STATE ..."; the name may have anything in it. */
+bool child_usage(const struct child *c, struct child_usage *out) {
+    unsigned long long user = 0, system = 0;
+    char path[32], text[1024], state = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)c->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0) return false;
+    text[n] = '\0';
+    const char *after = strrchr(text, ')');
+    if (!after || sscanf(after + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu", &state,
+                         &user, &system) != 3)
+        return false;
+    *out = (struct child_usage){(user + system) * 1000u / (uint64_t)sysconf(_SC_CLK_TCK),
+                                state == 'R'};
+    return true;
+}
+
 void child_kill_now(pid_t pid) {
     if (pid > 0) kill(pid, SIGKILL);
 }
@@ -126,4 +157,13 @@ void child_end(struct child *c, int *signal) {
         }
     }
     *c = (struct child){0, -1};
+}
+
+void child_first_to_go(void) {
+    static const char most[] = "1000";
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    ssize_t put = write(fd, most, sizeof most - 1);
+    (void)put;
+    (void)close(fd);
 }

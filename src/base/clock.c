@@ -52,6 +52,12 @@ int64_t clock_wall_ms(void) {
     return fault_hit(FAULT_CLOCK) ? now_ms - FAULT_JUMP_MS : now_ms;
 }
 
+uint64_t clock_cpu_ms(void) {
+    struct timespec t;
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) != 0) return 0;
+    return (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u;
+}
+
 uint64_t clock_mono_ns(void) { return ops.mono_ns(ops.ctx); }
 
 void rng_bytes(void *out, size_t n) {

@@ -21,6 +21,8 @@ struct sys_ops {
 int64_t clock_wall_ms(void);
 uint64_t clock_mono_ns(void);
 static inline uint64_t clock_mono_ms(void) { return clock_mono_ns() / 1000000u; }
+/* Processor time that this process has had; never replaced. */
+uint64_t clock_cpu_ms(void);
 void rng_bytes(void *out,
                size_t n); /* cryptographic quality; aborts the process when the kernel has none */
 uint64_t rng_u64(void);

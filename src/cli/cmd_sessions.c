@@ -198,8 +198,9 @@ static int page_verify(struct store *s, struct session_place *below, struct veri
                        struct wr_fault *f) {
     const struct session_filter filter = {.any = true, .below = *below, .max = SESSIONS_PAGE};
     struct session_list l;
-    struct arena *a = arena_new(SESSION_ARENA), *one = arena_new(SESSION_ARENA);
-    int rc = a && one ? store_session_list(s, &filter, a, &l, &f->e) : wr_no_memory(f);
+    struct arena *a = arena_new(SESSION_ARENA), *one = arena_new(SESSION_ARENA),
+                 *scratch = arena_new(SESSION_ARENA);
+    int rc = a && one && scratch ? store_session_list(s, &filter, a, &l, &f->e) : wr_no_memory(f);
     for (size_t i = 0; rc == 0 && i < l.n; i++) {
         struct rail_session x;
         arena_reset(one);
@@ -210,16 +211,22 @@ static int page_verify(struct store *s, struct session_place *below, struct veri
             continue;
         }
         if (rc != 0) break;
-        bool good = x.health == RAIL_HEALTHY && x.orphans_nr == 0;
+        bool good = x.health == RAIL_HEALTHY && x.orphans_nr == 0, whole = true;
+        if (good && rail_session_blobs(s, &x, scratch, f) != 0) {
+            printf(STR_FMT ": %s: %s\n", STR_ARG(x.head.session_id), wr_code_name(f->code),
+                   f->e.message);
+            whole = false;
+        }
         if (!good)
             printf(STR_FMT ": %s %s: %s\n", STR_ARG(x.head.session_id), rail_health_name(x.health),
                    rail_reason_name(x.reason),
                    x.orphans_nr > 0 ? "events that no record attests" : x.why);
-        got->bad += !good;
+        got->bad += !good || !whole;
         got->read++;
         rail_session_fini(&x);
     }
     if (rc == 0 && l.n < SESSIONS_PAGE) got->all = true;
+    arena_free(scratch);
     arena_free(one);
     arena_free(a);
     return rc;

@@ -135,9 +135,10 @@ static void row_text(struct cli *c, const void *rows, size_t i, struct buf *b) {
     sha256_hex(&w->hash, hex);
     buf_addf(b, "%-48.*s %-10.*s ", STR_ARG(cli_text(c, w->workflow_id)),
              STR_ARG(cli_text(c, w->version)));
-    buf_addf(b, "%-12.*s %-25s %.12s\n",
+    buf_addf(b, "%-12.*s %-25s %.12s%s" STR_FMT "\n",
              STR_ARG(w->tenant.n > 0 ? cli_text(c, w->tenant) : STR("(shared)")),
-             cli_time(w->updated_ms, t), hex);
+             cli_time(w->updated_ms, t), hex, dialect_of(w->text).n > 0 ? " " : "",
+             STR_ARG(cli_text(c, dialect_of(w->text))));
 }
 
 static int workflows_list(struct cli *c, struct store *s, const void *args) {

@@ -145,7 +145,11 @@ static void problem_line(struct buf *b, const char *path, const struct ws_proble
     text_escape(b, p->instance, false);
     buf_addf(b, " - %s: ", ws_severity_name(p->severity));
     text_escape(b, buf_str(&detail), false);
-    buf_addf(b, " (%s)\n    %s\n", ws_metric(p->code), ws_suggestion(p->code));
+    buf_addf(b, " (%s)\n    ", ws_metric(p->code));
+    buf_reset(&detail);
+    ws_suggestion(&detail, p);
+    text_escape(b, buf_str(&detail), false);
+    buf_addc(b, '\n');
     buf_fini(&detail);
 }
 

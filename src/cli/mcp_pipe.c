@@ -21,6 +21,7 @@
 
 enum {
     WORKERS_MAX = 16,
+    WAITS_MAX = WORKERS_MAX - 4,       /* calls that wait: others find a worker all the same */
     JOBS_MAX = 256,                    /* waiting or under way */
     LINE_BYTES_MAX = 17 * 1024 * 1024, /* beyond the largest body that a host can be told to take */
     ANSWER_BYTES_MAX = 64 * 1024 * 1024,
@@ -35,6 +36,7 @@ struct job {
     struct arena *arena; /* of message */
     struct mcp_message message;
     atomic_bool stop;
+    bool waits;               /* run_wait: it may hold its worker for minutes */
     struct operator_link *by; /* under way; under the pipe's lock */
 };
 struct pipe {
@@ -42,7 +44,7 @@ struct pipe {
     pthread_mutex_t lock;
     pthread_cond_t work, idle;
     struct list queue, active;
-    size_t jobs_nr, workers_nr, workers_free;
+    size_t jobs_nr, waits_nr, workers_nr, workers_free;
     bool closing;
     pthread_t workers[WORKERS_MAX];
     pthread_mutex_t out_lock;
@@ -193,6 +195,7 @@ static void job_work(struct pipe *p, struct job *j, struct operator_link *l) {
     pthread_mutex_lock(&p->lock);
     list_del(&j->link);
     p->jobs_nr--;
+    p->waits_nr -= j->waits;
     job_free(j);
     pthread_cond_signal(&p->idle);
 }
@@ -227,6 +230,7 @@ static void job_queue(struct pipe *p, struct job *j) {
     for (struct list *l = p->queue.next; l != &p->queue; l = l->next) waiting++;
     list_add_tail(&p->queue, &j->link);
     p->jobs_nr++;
+    p->waits_nr += j->waits;
     if (waiting > p->workers_free && p->workers_nr < WORKERS_MAX &&
         pthread_create(&p->workers[p->workers_nr], NULL, worker_main, p) == 0)
         p->workers_nr++;
@@ -265,6 +269,11 @@ static struct job *job_new(char *text, size_t n) {
     return j;
 }
 
+static bool job_waits(struct job *j) {
+    struct str target;
+    return mcp_target_of(&j->message, j->arena, &target) == 1 && str_eqc(target, "run_wait");
+}
+
 /* Takes text. */
 static void line_take(struct pipe *p, char *text, size_t n) {
     struct mcp_error why = {0};
@@ -284,13 +293,16 @@ static void line_take(struct pipe *p, char *text, size_t n) {
         job_free(j);
         return;
     }
+    j->waits = job_waits(j);
     pthread_mutex_lock(&p->lock);
-    bool full = p->jobs_nr == JOBS_MAX;
-    if (!full) job_queue(p, j);
+    bool full = p->jobs_nr == JOBS_MAX, waits = j->waits && p->waits_nr == WAITS_MAX;
+    if (!full && !waits) job_queue(p, j);
     pthread_mutex_unlock(&p->lock);
-    if (!full) return;
+    if (!full && !waits) return;
     error_write(p, NULL, j->message.id, MCP_INTERNAL_ERROR,
-                "too many requests are under way; wait for answers");
+                full ? "too many requests are under way; wait for answers"
+                     : "12 calls of run_wait are under way; let one end, or cancel it, and send "
+                       "this again");
     job_free(j);
 }
 

@@ -424,11 +424,14 @@ static int check_metadata(struct checker *c, struct str metadata) {
     return 0;
 }
 
-/* What a program asks of the options; and that no run begins which a bound would end half way. */
-static int check_program(struct checker *c, struct str configurable, int64_t executions_max) {
+/* What a program asks of the options.  Each node of one starts once at most, so the definition,
+ * which the host has taken, is the bound: the host's limit, which is there to end loops, has no
+ * part in it, and a caller's is kept from ending a run half way (WS-141). */
+static int check_program(struct checker *c, struct str configurable, struct run_options *out) {
     const struct workflow *wf = c->wf;
     struct program_refusal why = {.message = ""};
     struct jobj details;
+    int64_t asked, nodes = wf != NULL ? (int64_t)wf->nodes_nr : 0;
     if (wf == NULL || wf->program == NULL) return 0;
     if (!wf->program->options(wf, configurable, c->a, &why)) {
         int rc = option_refuse(c, path_under(c, "configurable", why.key), why.reason);
@@ -436,15 +439,18 @@ static int check_program(struct checker *c, struct str configurable, int64_t exe
                  why.message);
         return rc;
     }
-    if ((int64_t)wf->nodes_nr <= executions_max) return 0;
+    bool limits = configurable.n > 0 && json_int(json_get(configurable, "recursionLimit"), &asked);
+    if (!limits || asked >= nodes) {
+        if (out->recursion_limit < nodes) out->recursion_limit = nodes;
+        return 0;
+    }
     int rc = option_refuse_begin(c, STR("configurable.recursionLimit"), "out_of_range", &details);
-    jw_kint(&details.w, "min", (int64_t)wf->nodes_nr);
-    jw_kint(&details.w, "max", c->env->limits->max_node_executions);
+    jw_kint(&details.w, "min", nodes);
     jobj_details(&details, c->err);
     snprintf(c->err->message, sizeof c->err->message,
-             "the definition has %zu tasks, and this run may start %lld: raise recursionLimit, or "
-             "the host's max-node-executions",
-             wf->nodes_nr, (long long)executions_max);
+             "the definition has %lld tasks, of which this run might start %lld: leave "
+             "recursionLimit out, or raise it",
+             (long long)nodes, (long long)asked);
     return rc;
 }
 
@@ -460,7 +466,7 @@ int run_options_check(struct str configurable, struct str tags, struct str metad
     if (rc == 0 && arena_failed(a)) rc = no_memory(&c);
     if (rc != 0) return rc;
     rc = run_options_load(configurable, tags, metadata, env->limits, a, out, c.err);
-    return rc == 0 ? check_program(&c, configurable, out->recursion_limit) : rc;
+    return rc == 0 ? check_program(&c, configurable, out) : rc;
 }
 
 int run_options_load(struct str configurable, struct str tags, struct str metadata,

@@ -5,6 +5,13 @@
 
 #define MARK STR("#!")
 
+struct str dialect_of(struct str beginning) {
+    size_t n = MARK.n;
+    if (!str_starts(beginning, MARK)) return STR("");
+    while (n < beginning.n && beginning.p[n] != ' ' && beginning.p[n] != '\n') n++;
+    return str_n(beginning.p + MARK.n, n - MARK.n);
+}
+
 bool dialect_named(struct str text, struct str *name, struct str *line, struct str *body) {
     struct str first, rest, word, args = STR_NONE;
     if (!str_starts(text, MARK) || !str_cut(text, '\n', &first, &rest)) return false;

@@ -11,7 +11,8 @@
  * The state of a program is a fold of the log, as everything else of a run: it is made with the
  * state of the run, and takes each event after that has.  `next` says which event follows; the
  * engine emits it, and only the fold of that event is the fact.  Nothing else is kept, so a
- * restart, a fork and a reader come to the same state from the same log.
+ * restart, a fork and a reader come to the same state from the same log; an image only spares them
+ * the way.
  *
  * Runs of workflows have no program: a NULL in their workflow and in their state.
  */
@@ -73,12 +74,24 @@ struct program_ops {
      * led to; NO_MEMORY. */
     int (*fold)(void *program, const struct run_state *s, const struct event *e, int node,
                 struct wopr_error *err);
+    /* For the image of a run's state (state_save.h), beside what the state holds: appends what load
+     * makes of a program that was opened what the fold has made of this one.  false: it has no
+     * image. */
+    bool (*save)(const void *program, struct buf *out);
+    /* s has all that is its own.  The bytes are not trusted.  CORRUPT, NO_MEMORY: close it. */
+    int (*load)(void *program, const struct run_state *s, struct str image, struct wopr_error *err);
+    /* Outputs of a completed node that the program, saved and loaded, says again as the log has
+     * them: they are most of the bytes of a run, and no image keeps them. */
+    bool (*remakes)(const void *program, int node);
+    struct str (*outputs)(const void *program, int node, struct arena *a);
     /* The run may act.  NO_MEMORY. */
     int (*next)(void *program, const struct run_state *s, const struct program_time *t,
                 struct arena *a, struct program_action *out);
     /* A question of node was not answered in time: what node did is to be taken back, and it fails
      * with this code. */
     void (*timed_out)(void *program, int node);
+    /* The log says so already: it was cut between that and what follows from it. */
+    bool (*late)(const void *program, int node);
     /* Raw object for run.started, under name. */
     struct str (*opening)(const void *program, struct arena *a);
 };
@@ -92,6 +105,8 @@ struct wf_dialect {
     void *ctx;
 };
 /* Is the text in another language, and in which?  line, body: may be NULL. */
+/* Its name, when the beginning of a text is all that there is; empty: that of workflows. */
+struct str dialect_of(struct str beginning);
 bool dialect_named(struct str text, struct str *name, struct str *line, struct str *body);
 
 #endif

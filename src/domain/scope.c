@@ -18,15 +18,11 @@ unsigned scope_bit_of(struct str name) {
 bool scopes_parse(struct str list, unsigned *bits, struct str *bad) {
     unsigned all = 0;
     struct str rest = list;
-    if (str_eqc(str_trim(list), "all")) {
-        *bits = SCOPE_ALL;
-        return true;
-    }
     while (rest.n > 0) {
         struct str head = rest, tail = STR_NONE;
         if (!str_cut(rest, ',', &head, &tail)) tail = STR_NONE;
         head = str_trim(head);
-        unsigned bit = scope_bit_of(head);
+        unsigned bit = str_eqc(head, "all") ? SCOPE_TENANT : scope_bit_of(head);
         if (bit == 0) {
             if (bad != NULL) *bad = head;
             return false;

@@ -16,11 +16,13 @@ enum scope_bit {
 #define SCOPE(id, name) SCOPE_##id = 1 << SCOPE_NO_##id,
 #include "domain/scope.def"
 #undef SCOPE
-    SCOPE_ALL = (1 << SCOPE_NR) - 1
+    SCOPE_ALL = (1 << SCOPE_NR) - 1,
+    SCOPE_TENANT = SCOPE_ALL & ~SCOPE_HOST_READ /* all that concerns one tenant */
 };
 const char *scope_name(unsigned no);    /* "runs:read"; NULL out of range */
 unsigned scope_bit_of(struct str name); /* 0 when unknown */
-/* "runs:create,runs:read" or "all" -> bits; false (and *bad set) at the first unknown name. */
+/* Names, and "all" for those of one tenant, separated by commas -> bits; false (and *bad set) at
+ * the first unknown name. */
 bool scopes_parse(struct str list, unsigned *bits, struct str *bad);
 void scopes_format(unsigned bits, struct buf *out); /* comma-separated */
 

@@ -2,13 +2,15 @@
  * state_save.c: the image of a run state, written and read by one walk over its members, so that a
  * new member is one line here.  Derived members (positions in heaps, marks, indexes, dirty marks)
  * are not written; what other code relies on (indexes, order of heaps) is checked on reading,
- * whatever the checksum says.  A run of a program has no image: that is a fold of the whole log.
+ * whatever the checksum says.  A program appends what it needs to be made again, last, so that it
+ * finds the rest of the state when it is.
  */
 #include "domain/state_save.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
 #include "domain/conversation.h"
+#include "domain/program.h"
 #include "domain/sched_int.h"
 #include "domain/state_internal.h"
 
@@ -187,6 +189,17 @@ static void conversation_walk(struct image *m, struct node_state *n) {
     WALK_BOOL(m, c->closed);
 }
 
+/* Those that a program says again are left to it (program_read). */
+static void outputs_walk(struct image *m, struct node_state *n) {
+    const struct run_state *s = m->run;
+    bool remade = false;
+    if (s->program != NULL) {
+        if (!m->reads) remade = s->wf->program->remakes(s->program, (int)(n - s->nodes));
+        WALK_BOOL(m, remade);
+    }
+    if (!remade) text_walk(m, &n->outputs);
+}
+
 /* Not saved: queued follows from the heaps, dirty is no part of the fold. */
 static void node_walk(struct image *m, struct node_state *n) {
     sched_node_walk(m, &n->sched);
@@ -208,7 +221,7 @@ static void node_walk(struct image *m, struct node_state *n) {
     WALK_COUNT(m, n->suspended_seq);
     WALK_BOOL(m, n->disabled_skip);
     WALK_COUNT32(m, n->terminal_n);
-    text_walk(m, &n->outputs);
+    outputs_walk(m, n);
     text_walk(m, &n->error);
     text_walk(m, &n->clear);
     text_walk(m, &n->cost);
@@ -375,6 +388,46 @@ static void pin_walk(struct image *m, struct pin_state *p) {
     WALK(m, p->node, -1, node_last(m));
 }
 
+/* --- the program --- */
+
+static void program_write(struct image *m) {
+    struct buf own;
+    buf_init(&own, STATE_IMAGE_MAX);
+    if (!m->run->wf->program->save(m->run->program, &own) || buf_failed(&own)) {
+        m->out->failed = true;
+    } else {
+        number_write(m, own.len);
+        buf_adds(m->out, buf_str(&own));
+    }
+    buf_fini(&own);
+}
+
+static void outputs_remake(struct image *m, int node) {
+    struct node_state *n = &m->run->nodes[node];
+    struct arena *a = arena_new(PLAN_BYTES_MAX);
+    struct str text = a != NULL ? m->run->wf->program->outputs(m->run->program, node, a) : STR_NONE;
+    image_check(m, n->status == NODE_COMPLETED && n->outputs.n == 0);
+    if (text.p == NULL || text_set(&n->outputs, text) != 0) image_fail(m, WOPR_E_NO_MEMORY);
+    arena_free(a);
+}
+
+static void program_read(struct image *m) {
+    uint64_t n = number_read(m);
+    if (m->rc == 0 && (size_t)(m->end - m->at) < n) image_fail(m, WOPR_E_CORRUPT);
+    if (m->rc != 0) return;
+    struct str own = str_n((const char *)m->at, n);
+    m->at += n;
+    image_fail(m, m->run->wf->program->load(m->run->program, m->run, own, NULL));
+    for (size_t i = 0; i < m->run->wf->nodes_nr && m->rc == 0; i++)
+        if (m->run->wf->program->remakes(m->run->program, (int)i)) outputs_remake(m, (int)i);
+}
+
+static void program_walk(struct image *m) {
+    if (m->run->wf->program == NULL || m->rc != 0) return;
+    if (m->reads) program_read(m);
+    else program_write(m);
+}
+
 /* --- the run --- */
 
 static void run_walk(struct image *m) {
@@ -427,6 +480,7 @@ static void run_walk(struct image *m) {
     WALK_LIST(m, s->interrupts.v, s->interrupts.n, s->interrupts.cap, (int64_t)RUN_INTRS_MAX,
               intr_walk);
     WALK_LIST(m, s->pins.v, s->pins.n, s->pins.cap, (int64_t)RUN_PINS_MAX, pin_walk);
+    program_walk(m);
 }
 
 static void aside_walk(struct image *m, struct state_aside *a) {

@@ -14,7 +14,7 @@
 
 #include "domain/state.h"
 
-#define STATE_CODEC      6                  /* of the form: rises with every change of it */
+#define STATE_CODEC      7                  /* of the form: rises with every change of it */
 #define STATE_IMAGE_MAX  (8u * 1024 * 1024) /* bytes; a larger state has no image */
 #define STATE_IMAGE_HEAD 24   /* magic, version (2 bytes), length and checksum (8): little-endian */
 #define STATE_IMAGE_SEED 0x77 /* of str_hash over all that follows the head: the checksum */

@@ -29,7 +29,6 @@ static size_t image_room(const struct run_exec *re) {
     size_t least =
         last->image_bytes > CHECKPOINT_BYTES_MIN ? last->image_bytes : CHECKPOINT_BYTES_MIN;
     if (s->next_seq - last->seq < CHECKPOINT_EVENTS || room < least) return 0;
-    if (s->program) return 0; /* a program is folded from the beginning of the log */
     if (run_status_final(s->status)) return 0; /* it is not loaded again; a fork folds the rest */
     if (re->fork.info && s->next_seq <= re->fork.info->link.from_seq) return 0;
     return room < STATE_IMAGE_MAX ? room : STATE_IMAGE_MAX;

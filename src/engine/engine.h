@@ -38,14 +38,21 @@ struct engine_memory {                       /* long-term memory of nodes (MEM-2
     int64_t entry_bytes_max;                 /* content of one entry; 0 = 65536, the most */
     int64_t ref_bytes_max, tenant_bytes_max; /* as stored; 0 = no bound */
 };
+/* A node type that no executor of the program has, and what became of the question. */
+struct engine_type_ask {
+    struct str type_id;
+    bool found; /* a pack of the tenant has it: */
+    struct sha256 pack;
+};
 /* Node types of packs that tenants have installed.  Any thread. */
 struct engine_modules {
     void *ctx;
-    /* Which tarball a new run of the tenant executes the type with.  definition: whose pins must
-     * hold, and choose; or empty.  anew: by what is installed at this moment, not a moment ago.
-     * VALIDATION, PACK_INTEGRITY, PACK_LOAD, PACK_RUNTIME. */
-    int (*resolve)(void *ctx, struct str tenant, struct str type_id, struct str definition,
-                   bool anew, struct sha256 *pack, bool *found, struct wopr_error *err);
+    /* Which tarballs a new run of the tenant executes the types with, all in one look.
+     * definition: whose pins must hold, and choose; or empty.  anew: by what is installed at this
+     * moment, not a moment ago.  VALIDATION, PACK_INTEGRITY, PACK_LOAD, PACK_RUNTIME; *wrong: the
+     * type that it is about. */
+    int (*resolve)(void *ctx, struct str tenant, struct engine_type_ask *types, size_t types_nr,
+                   struct str definition, bool anew, size_t *wrong, struct wopr_error *err);
     /* The type as this tarball has it; lives as long as ctx.  NULL: err says why. */
     const struct node_type *(*type)(void *ctx, const struct sha256 *pack, struct str type_id,
                                     struct wopr_error *err);

@@ -1,6 +1,7 @@
 /* module_type.c: see module_type.h. */
 #include "engine/module_type.h"
 
+#include "base/map.h"
 #include "codec/bytes.h"
 #include "codec/ident.h"
 #include "codec/jobj.h"
@@ -12,38 +13,49 @@
 
 static bool packs_there(const struct engine *e) { return e->cfg.modules.resolve != NULL; }
 
-static int module_type_resolve(struct engine *e, struct str tenant, struct str type_id,
-                               struct str definition, bool anew, struct sha256 *pack, bool *found,
-                               struct wopr_error *err) {
-    const struct engine_modules *m = &e->cfg.modules;
-    *found = false;
-    return packs_there(e) ? m->resolve(m->ctx, tenant, type_id, definition, anew, pack, found, err)
-                          : 0;
-}
-
 int module_type_known(struct engine *e, struct str tenant, struct str type_id, bool anew,
                       bool *known, struct wopr_error *err) {
-    struct sha256 pack;
-    return module_type_resolve(e, tenant, type_id, STR_NONE, anew, &pack, known, err);
+    const struct engine_modules *m = &e->cfg.modules;
+    struct engine_type_ask q = {.type_id = type_id};
+    size_t wrong;
+    int rc = packs_there(e) ? m->resolve(m->ctx, tenant, &q, 1, STR_NONE, anew, &wrong, err) : 0;
+    *known = rc == 0 && q.found;
+    return rc;
 }
 
-static bool seen_before(const struct workflow *wf, size_t at) {
-    for (size_t i = 0; i < at; i++)
-        if (str_eq(wf->nodes[i].type_id, wf->nodes[at].type_id)) return true;
-    return false;
+/* The types that no executor of this program has, each at its first node: a definition may have ten
+ * thousand nodes, of as many types. */
+struct strangers {
+    struct engine_type_ask *v;
+    size_t *at; /* nodes */
+    size_t n;
+};
+
+static bool stranger_add(struct strangers *l, struct map **seen, const struct workflow *wf,
+                         size_t i, struct arena *a) {
+    struct str id = wf->nodes[i].type_id;
+    if (!*seen) { /* most definitions have none */
+        *seen = map_new();
+        l->v = ARENA_ARRAY(a, struct engine_type_ask, wf->nodes_nr);
+        l->at = ARENA_ARRAY(a, size_t, wf->nodes_nr);
+        if (!*seen || !l->v || !l->at) return false;
+    }
+    if (map_get(*seen, id)) return true;
+    l->v[l->n] = (struct engine_type_ask){.type_id = id};
+    l->at[l->n++] = i;
+    return map_put(*seen, id, &wf->nodes[i], NULL) == 0;
 }
 
-static int module_add(struct step *st, const struct engine_cmd *cmd, struct str type_id,
-                      struct str pins, struct jobj *o, struct wopr_error *err) {
-    struct sha256 pack;
-    char hex[65];
-    bool found;
-    int rc = module_type_resolve(st->engine, cmd->tenant, type_id, pins, false, &pack, &found, err);
-    if (rc != 0 || !found) return rc;
-    sha256_hex(&pack, hex);
-    jw_key_str(&o->w, type_id);
-    jw_strz(&o->w, hex);
-    return 0;
+static int strangers_of(const struct workflow *wf, const struct node_registry *types,
+                        struct arena *a, struct strangers *out, struct wopr_error *err) {
+    struct map *seen = NULL;
+    bool ok = true;
+    *out = (struct strangers){.n = 0};
+    for (size_t i = 0; ok && i < wf->nodes_nr; i++)
+        if (!node_registry_find(types, wf->nodes[i].type_id))
+            ok = stranger_add(out, &seen, wf, i, a);
+    map_free(seen);
+    return ok ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up packs");
 }
 
 /* The members of a definition that choose packs, so that a long one is searched once.  .p NULL: no
@@ -58,25 +70,28 @@ static struct str pins_of(const struct workflow *wf, struct arena *a) {
     return jobj_end(&o, a);
 }
 
+static int strangers_resolve(const struct engine_modules *m, struct str tenant,
+                             const struct workflow *wf, struct strangers *all, bool anew,
+                             struct arena *a, size_t *wrong, struct wopr_error *err) {
+    struct str pins = pins_of(wf, a);
+    *wrong = 0;
+    if (!pins.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up packs");
+    return m->resolve(m->ctx, tenant, all->v, all->n, pins, anew, wrong, err);
+}
+
 int engine_modules_check(const struct engine_modules *m, const struct node_registry *types,
                          struct str tenant, const struct workflow *wf, struct arena *a,
                          struct wopr_error *err) {
+    struct wopr_error why = {0};
+    struct strangers all;
     char at[48];
-    bool anew = true; /* once for all */
-    struct str pins = pins_of(wf, a);
-    if (!pins.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up packs");
-    for (size_t i = 0; i < wf->nodes_nr; i++) {
-        struct sha256 pack;
-        struct wopr_error why = {0};
-        bool found;
-        if (node_registry_find(types, wf->nodes[i].type_id) || seen_before(wf, i)) continue;
-        int rc = m->resolve(m->ctx, tenant, wf->nodes[i].type_id, pins, anew, &pack, &found, &why);
-        anew = false;
-        if (rc == 0) continue;
-        (void)snprintf(at, sizeof at, "/nodes/%zu/typeId", i);
-        return wopr_error_at(err, rc, why.pointer[0] ? why.pointer : at, "%s", why.message);
-    }
-    return 0;
+    size_t wrong;
+    int rc = strangers_of(wf, types, a, &all, err);
+    if (rc != 0 || all.n == 0) return rc;
+    rc = strangers_resolve(m, tenant, wf, &all, true, a, &wrong, &why);
+    if (rc == 0) return 0;
+    (void)snprintf(at, sizeof at, "/nodes/%zu/typeId", all.at[wrong]);
+    return wopr_error_at(err, rc, why.pointer[0] ? why.pointer : at, "%s", why.message);
 }
 
 int engine_packs_check(struct engine *e, struct str tenant, const struct workflow *wf,
@@ -84,31 +99,36 @@ int engine_packs_check(struct engine *e, struct str tenant, const struct workflo
     return packs_there(e) ? engine_modules_check(&e->cfg.modules, e->types, tenant, wf, a, err) : 0;
 }
 
+/* {type: digest} of those that were found. */
+static int strangers_write(const struct strangers *all, struct arena *a, struct str *out,
+                           struct wopr_error *err) {
+    struct jobj o;
+    char hex[65];
+    jobj_begin(&o, MODULES_MAX);
+    for (size_t i = 0; i < all->n; i++) {
+        if (!all->v[i].found) continue;
+        sha256_hex(&all->v[i].pack, hex);
+        jw_key_str(&o.w, all->v[i].type_id);
+        jw_strz(&o.w, hex);
+    }
+    *out = jobj_end(&o, a);
+    if (out->n == 2) *out = STR_NONE; /* all are types of workers */
+    else if (!out->p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a run's packs");
+    return 0;
+}
+
 int module_types_resolve(struct step *st, const struct engine_cmd *cmd, struct str *out,
                          struct wopr_error *err) {
     const struct workflow *wf = st->exec->wf;
-    struct jobj o;
-    size_t others = 0;
-    int rc = 0;
+    struct strangers all;
+    size_t wrong;
     *out = STR_NONE;
-    for (size_t i = 0; packs_there(st->engine) && !wf->program && i < wf->nodes_nr; i++)
-        others += !node_registry_find(st->engine->types, wf->nodes[i].type_id);
-    if (others == 0) return 0;
-    struct str pins = pins_of(wf, st->scratch);
-    if (!pins.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the packs of a run");
-    jobj_begin(&o, MODULES_MAX);
-    for (size_t i = 0; rc == 0 && i < wf->nodes_nr; i++)
-        if (!node_registry_find(st->engine->types, wf->nodes[i].type_id) && !seen_before(wf, i))
-            rc = module_add(st, cmd, wf->nodes[i].type_id, pins, &o, err);
-    if (rc != 0) {
-        jobj_drop(&o);
-        return rc;
-    }
-    *out = jobj_end(&o, st->scratch);
-    if (out->n == 2) *out = STR_NONE; /* all are types of workers */
-    else if (!out->p)
-        rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the packs of a run");
-    return rc;
+    if (!packs_there(st->engine) || wf->program) return 0;
+    int rc = strangers_of(wf, st->engine->types, st->scratch, &all, err);
+    if (rc != 0 || all.n == 0) return rc;
+    rc = strangers_resolve(&st->engine->cfg.modules, cmd->tenant, wf, &all, false, st->scratch,
+                           &wrong, err);
+    return rc == 0 ? strangers_write(&all, st->scratch, out, err) : rc;
 }
 
 static struct str digest_of(const struct step *st, int node) {

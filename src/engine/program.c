@@ -89,6 +89,7 @@ static bool program_do(struct step *st, const struct program_action *act) {
 bool program_act(struct step *st) {
     struct run_state *s = st->state;
     struct program_action act;
+    bool did = false; /* before what comes next turned out to be nothing */
     st->exec->stalled = false;
     do {
         const struct program_time t = {.now_ms = st->now_ms - still_ms(st),
@@ -97,10 +98,16 @@ bool program_act(struct step *st) {
         if (step_lost(st)) return false;
         int rc = s->wf->program->next(s->program, s, &t, st->plan->arena, &act);
         if (rc != 0) plan_fail(st->plan, rc, "no memory for what a program does next");
-        if (rc != 0 || !program_do(st, &act)) return false;
+        if (rc != 0 || !program_do(st, &act)) return did && rc == 0 && step_moves(st);
+        did = true;
         step_now(st);
     } while (act.more && step_moves(st));
     return step_moves(st);
+}
+
+bool program_late(const struct step *st, int node) {
+    const struct run_state *s = st->state;
+    return s->program && s->wf->program->late(s->program, node);
 }
 
 void program_timed_out(struct step *st, int node) {

@@ -13,6 +13,8 @@ bool program_act(struct step *st);
 /* The question of node was not answered in time: the program takes back what node did, and fails
  * it. */
 void program_timed_out(struct step *st, int node);
+/* The log has said that the question of node was not answered in time, and was cut there. */
+bool program_late(const struct step *st, int node);
 /* Nodes of a program wait for it alone: no executor is entered. */
 extern const struct wait_kind WAIT_PROGRAM;
 

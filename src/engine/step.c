@@ -453,6 +453,7 @@ bool step_first(struct step *st, struct plan *p) {
         begin_run(st);
         act_all(st);
     }
+    if (run_status_final(st->state->status)) suspend_close_all(st); /* asked and failed at once */
     tasks_close(st);
     plan_project(p, st->state, 0);
     clear_end(st);

@@ -162,7 +162,7 @@ void suspend_timed_out(struct step *st, int node) {
         return;
     }
     int64_t seq = st->state->next_seq;
-    if (i->kind == INTR_APPROVAL) {
+    if (i->kind == INTR_APPROVAL && !program_late(st, node)) {
         const struct intr_answer timeout = {.action = STR("timeout")};
         (void)step_emit(
             st, EV_APPROVAL_RECEIVED, node, i->requested_seq,

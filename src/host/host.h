@@ -38,8 +38,8 @@ MUST_CHECK int seed_text(struct store *s, struct str text, struct str tenant,
 struct seed_counts {
     unsigned created, updated, same;
 };
-/* Every *.json of a folder (idempotent, FIX-1); the first bad file stops with its name in the
- * message. */
+/* Every *.json and every *.workspec.yaml of a folder (idempotent, FIX-1); the first bad file stops
+ * with its name in the message. */
 MUST_CHECK int seed_folder(struct store *s, const char *folder, const struct wf_env *env,
                            struct seed_counts *n, struct wopr_error *err);
 MUST_CHECK int seed_fixtures(struct store *s, const struct wf_env *env, struct seed_counts *n,

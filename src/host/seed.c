@@ -6,7 +6,9 @@
 #include "domain/agent_manifest.h"
 #include "domain/published.h"
 #include "host/host.h"
+#include "host/seed_document.h"
 #include "store/agents.h"
+#include "workspec/language.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -50,7 +52,8 @@ int seed_text(struct store *s, struct str text, struct str tenant, const struct 
     struct workflow *w = NULL;
     struct workflow_put put = {.what = PUT_SAME};
     struct workflow_row row;
-    int rc = json_check(text, &JSON_LIMITS_STORED, err);
+    bool named = dialect_named(text, NULL, NULL, NULL); /* no file begins so: seed_files */
+    int rc = named ? 0 : json_check(text, &JSON_LIMITS_STORED, err);
     if (rc == 0) rc = workflow_compile(text, env, &w, err);
     if (rc != 0) return rc;
     memset(&row, 0, sizeof row);
@@ -68,6 +71,15 @@ int seed_text(struct store *s, struct str text, struct str tenant, const struct 
     return rc;
 }
 
+/* Which file it is about. */
+static void seed_blame(const char *name, struct wopr_error *err) {
+    char why[sizeof err->message];
+    if (err == NULL) return;
+    snprintf(why, sizeof why, "%s", err->message);
+    snprintf(err->message, sizeof err->message, "%.100s: %.240s%s%.150s", name, why,
+             err->pointer[0] != '\0' ? " at " : "", err->pointer);
+}
+
 static int seed_one(struct store *s, struct str text, const char *name, const struct wf_env *env,
                     struct seed_counts *n, struct wopr_error *err) {
     static const struct workflow_terms ANY = {0, WORKFLOW_ANY};
@@ -76,12 +88,7 @@ static int seed_one(struct store *s, struct str text, const char *name, const st
     if (a == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
     int rc = seed_text(s, text, STR(""), env, &ANY, a, &what, err);
     arena_free(a);
-    if (rc != 0 && err != NULL) {
-        char why[sizeof err->message];
-        snprintf(why, sizeof why, "%s", err->message);
-        snprintf(err->message, sizeof err->message, "%.100s: %.240s%s%.150s", name, why,
-                 err->pointer[0] != '\0' ? " at " : "", err->pointer);
-    }
+    if (rc != 0) seed_blame(name, err);
     if (rc == 0) {
         n->created += what == PUT_CREATED;
         n->updated += what == PUT_UPDATED;
@@ -102,13 +109,13 @@ struct seed_names {
 
 static bool name_add(void *ctx, const char *name) {
     struct seed_names *names = ctx;
-    if (!str_ends(str_c(name), STR(".json"))) return true;
+    if (!str_ends(str_c(name), STR(".json")) && !seed_is_document(str_c(name))) return true;
     names->v[names->n] = arena_cstr(names->a, str_c(name));
     if (names->v[names->n] != NULL) names->n++;
     return names->n < SEED_FILES_MAX;
 }
 
-/* The *.json files of a folder, sorted, so that every start loads them in the same order. */
+/* The seeds of a folder, sorted, so that every start loads them in the same order. */
 static int folder_list(const char *folder, struct seed_names *names, struct wopr_error *err) {
     if (fs_each_name(folder, name_add, names) != 0)
         return wopr_error_set(err, WOPR_E_CONFIG, "cannot read the seed folder %s: %s", folder,
@@ -121,6 +128,38 @@ static int folder_list(const char *folder, struct seed_names *names, struct wopr
     return 0;
 }
 
+/* A document is stored in its own language, which a file cannot name by itself: only this, after
+ * the validator, makes the line that does. */
+static int seed_document_file(struct store *s, struct str bytes, const char *path, const char *name,
+                              const struct wf_env *env, struct seed_counts *n,
+                              struct wopr_error *err) {
+    struct wf_env with = *env;
+    struct arena *a = arena_new(WS_ARENA_BYTES_MAX);
+    struct str stored = STR_NONE;
+    if (a == NULL) return wopr_error_set(err, WOPR_E_NO_MEMORY, "out of memory");
+    with.dialects = &WS_DIALECT;
+    with.dialects_nr = 1;
+    int rc = seed_document(str_c(name), bytes, a, &stored, err);
+    if (rc != 0) seed_blame(path, err);
+    else rc = seed_one(s, stored, path, &with, n, err);
+    arena_free(a);
+    return rc;
+}
+
+static int seed_file(struct store *s, const char *path, const char *name, const struct wf_env *env,
+                     struct seed_counts *n, struct wopr_error *err) {
+    struct buf text;
+    int rc = file_read(path, SEED_FILE_MAX, &text, err);
+    if (rc != 0) return rc;
+    if (seed_is_document(str_c(name)))
+        rc = seed_document_file(s, buf_str(&text), path, name, env, n, err);
+    else if (dialect_named(buf_str(&text), NULL, NULL, NULL))
+        rc = wopr_error_set(err, WOPR_E_SYNTAX, "%.200s is no JSON", path);
+    else rc = seed_one(s, buf_str(&text), path, env, n, err);
+    buf_fini(&text);
+    return rc;
+}
+
 int seed_folder(struct store *s, const char *folder, const struct wf_env *env,
                 struct seed_counts *n, struct wopr_error *err) {
     struct arena *a = arena_new(SEED_ARENA_MAX);
@@ -130,12 +169,8 @@ int seed_folder(struct store *s, const char *folder, const struct wf_env *env,
                              : folder_list(folder, &names, err);
     for (size_t i = 0; rc == 0 && i < names.n; i++) {
         char path[1024];
-        struct buf text;
         snprintf(path, sizeof path, "%s/%s", folder, names.v[i]);
-        rc = file_read(path, SEED_FILE_MAX, &text, err);
-        if (rc != 0) break;
-        rc = seed_one(s, buf_str(&text), path, env, n, err);
-        buf_fini(&text);
+        rc = seed_file(s, path, names.v[i], env, n, err);
     }
     arena_free(a);
     return rc;

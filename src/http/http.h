@@ -167,6 +167,8 @@ int http_go_on(struct http_call *c, const struct http_as *as);
  * or an Origin header that no setting vouches for.  On a loopback address its names are vouched
  * for, of any port; an origin also when it is the one that the request was sent to. */
 bool http_is_foreign(struct http_call *c);
+/* Append what /metrics shows: of all tenants, and a query of the store. */
+void http_metrics(const struct http_call *c, struct buf *out);
 /* Where the metadata of the protected resource is whose path this is (RFC 9728 3.1). */
 struct str http_resource_metadata(struct http_call *c, struct str path);
 /* "http://host:port" for absolute URLs: configured public URL, else scheme + Host header, else the

@@ -110,9 +110,10 @@ static bool tenant_get(const struct issuer *is, struct str claims, struct arena 
 }
 
 /* With a map nothing but the map grants; without one, the words of AUTH-5 do.  Words that are
- * neither grant nothing (AUTH-21). */
+ * neither grant nothing (AUTH-21), nor do those of operators: tokens belong to tenants, and who
+ * asks for one often chooses its words. */
 static unsigned word_scopes(const struct issuer *is, struct str word) {
-    if (is->scopes.n == 0) return scope_bit_of(word);
+    if (is->scopes.n == 0) return scope_bit_of(word) & SCOPE_TENANT;
     for (size_t i = 0; i < is->scopes.n; i++)
         if (str_eq(is->scopes.v[i].value, word)) return is->scopes.v[i].scopes;
     return 0;

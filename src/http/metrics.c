@@ -171,3 +171,5 @@ void metrics_render(struct http_server *s, struct buf *out) {
     render_streams(s, out);
     if (s->cfg.ops.metrics) s->cfg.ops.metrics(s->cfg.ops.ctx, out);
 }
+
+void http_metrics(const struct http_call *c, struct buf *out) { metrics_render(c->server, out); }

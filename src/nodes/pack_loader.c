@@ -14,12 +14,14 @@
 #include <stdio.h>
 
 #define INDEX_ARENA_MAX (64u * 1024 * 1024)
+#define PINS_ARENA_MAX  (16u * 1024 * 1024) /* of 256 pins, with the node types of their packs */
 #define INDEX_MS        500u
 #define INDEXES_MAX     1000u /* tenants that are remembered */
 
 struct offer { /* a type of an installed pack */
     struct str type_id, name, version;
     struct sha256 pack;
+    const struct offer *next; /* of the same type */
 };
 struct type_index { /* what a tenant has installed */
     char *tenant;
@@ -28,6 +30,7 @@ struct type_index { /* what a tenant has installed */
     struct pack_installs installs;
     struct offer *v;
     size_t n;
+    struct map *by_type; /* the last offer of each */
 };
 struct loaded { /* a pack, by its digest; kept until the end */
     char hex[65], module[SANDBOX_DIGEST + 1];
@@ -70,6 +73,7 @@ int pack_loader_new(const struct pack_loader_config *cfg, struct pack_loader **o
 static void index_free(struct type_index *x) {
     if (!x) return;
     mem_free(x->tenant);
+    map_free(x->by_type);
     arena_free(x->a);
     mem_free(x);
 }
@@ -108,9 +112,18 @@ static bool offers_add(struct type_index *x, const struct pack_install *i, size_
     for (size_t k = 0; k < nodes.n; k++, (*n)++) {
         if (!x->v) continue;
         x->v[*n] = (struct offer){json_string(json_get(nodes.v[k], "typeId"), x->a), i->name,
-                                  i->version, i->digest};
+                                  i->version, i->digest, NULL};
     }
     return !arena_failed(x->a);
+}
+
+static bool offers_index(struct type_index *x) {
+    bool ok = (x->by_type = map_new()) != NULL;
+    for (size_t i = 0; ok && i < x->n; i++) {
+        x->v[i].next = map_get(x->by_type, x->v[i].type_id);
+        ok = map_put(x->by_type, x->v[i].type_id, &x->v[i], NULL) == 0;
+    }
+    return ok;
 }
 
 static int index_make(struct pack_loader *p, struct str tenant, struct type_index **out,
@@ -132,6 +145,7 @@ static int index_make(struct pack_loader *p, struct str tenant, struct type_inde
         if (rc == 0 && !x->v) rc = WOPR_E_NO_MEMORY;
         x->n = n;
     }
+    if (rc == 0 && !offers_index(x)) rc = WOPR_E_NO_MEMORY;
     if (rc == 0) {
         *out = x;
         return 0;
@@ -188,9 +202,8 @@ static bool pack_loader_higher(const struct offer *a, const struct offer *b) {
 static const struct offer *offer_find(const struct type_index *x, struct str type_id,
                                       const struct json_members *pins, struct arena *a) {
     const struct offer *best = NULL;
-    for (size_t i = 0; i < x->n; i++) {
-        const struct offer *o = &x->v[i];
-        if (!str_eq(o->type_id, type_id) || pinned_otherwise(o, pins, a)) continue;
+    for (const struct offer *o = map_get(x->by_type, type_id); o; o = o->next) {
+        if (pinned_otherwise(o, pins, a)) continue;
         if (!best || pack_loader_higher(o, best)) best = o;
     }
     return best;
@@ -321,11 +334,11 @@ static int pack_loader_usable(struct pack_loader *p, const struct sha256 *pack, 
                           "its URL");
 }
 
-/* Which installed pack has the type; the pins of the definition must hold, if need be against what
- * is installed by now.  p->mu is held. */
-static int offer_choose(struct pack_loader *p, struct str tenant, struct str type_id,
-                        struct str definition, bool anew, struct arena *a, struct sha256 *pack,
-                        bool *found, struct wopr_error *err) {
+/* Which installed packs have the types; the pins of the definition must hold, if need be against
+ * what is installed by now.  p->mu is held. */
+static int offers_choose(struct pack_loader *p, struct str tenant, struct engine_type_ask *types,
+                         size_t types_nr, struct str definition, bool anew, struct arena *a,
+                         struct wopr_error *err) {
     struct json_members m = {0};
     struct type_index *x = NULL;
     struct str pins = json_get(definition, "packs");
@@ -335,24 +348,30 @@ static int offer_choose(struct pack_loader *p, struct str tenant, struct str typ
         if (rc == 0) rc = pack_pins_hold(&x->installs, definition, PACK_LANGUAGES_HERE, a, err);
     } while (rc != 0 && !wopr_err_passes(rc) && --tries > 0);
     if (rc == 0 && pins.n > 0) rc = json_members(pins, a, &m, err);
-    const struct offer *o = rc == 0 ? offer_find(x, type_id, &m, a) : NULL;
-    if (o) *pack = o->pack;
-    *found = o != NULL;
+    for (size_t i = 0; rc == 0 && i < types_nr; i++) {
+        const struct offer *o = offer_find(x, types[i].type_id, &m, a);
+        types[i].found = o != NULL;
+        if (o) types[i].pack = o->pack;
+    }
     return rc;
 }
 
-static int pack_loader_resolve(void *ctx, struct str tenant, struct str type_id,
-                               struct str definition, bool anew, struct sha256 *pack, bool *found,
+static int pack_loader_resolve(void *ctx, struct str tenant, struct engine_type_ask *types,
+                               size_t types_nr, struct str definition, bool anew, size_t *wrong,
                                struct wopr_error *err) {
     struct pack_loader *p = ctx;
-    struct arena *a = arena_new(4u * 1024 * 1024);
-    *found = false;
+    struct arena *a = arena_new(PINS_ARENA_MAX);
+    *wrong = 0;
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a pack");
     pthread_mutex_lock(&p->mu);
-    int rc = offer_choose(p, tenant, type_id, definition, anew, a, pack, found, err);
+    int rc = offers_choose(p, tenant, types, types_nr, definition, anew, a, err);
     pthread_mutex_unlock(&p->mu);
     arena_free(a);
-    if (rc == 0 && *found) rc = pack_loader_usable(p, pack, tenant, err);
+    for (size_t i = 0; rc == 0 && i < types_nr; i++) {
+        if (!types[i].found) continue;
+        rc = pack_loader_usable(p, &types[i].pack, tenant, err);
+        if (rc != 0) *wrong = i;
+    }
     return rc;
 }
 
@@ -366,11 +385,10 @@ static const struct node_type *pack_loader_type(void *ctx, const struct sha256 *
 }
 
 bool pack_loader_has(struct pack_loader *p, struct str tenant, struct str type_id) {
-    struct sha256 pack;
+    struct engine_type_ask q = {.type_id = type_id};
     struct wopr_error err = {0};
-    bool found;
-    return pack_loader_resolve(p, tenant, type_id, STR_NONE, false, &pack, &found, &err) == 0 &&
-           found;
+    size_t wrong;
+    return pack_loader_resolve(p, tenant, &q, 1, STR_NONE, false, &wrong, &err) == 0 && q.found;
 }
 
 struct engine_modules pack_loader_modules(struct pack_loader *p) {

@@ -55,14 +55,16 @@ static int part_add(struct writing_out *w, enum session_blob kind, struct str di
     static const char *const FOLDERS[] = {[SESSION_SNAPSHOT] = "session/snapshots/",
                                           [SESSION_WORKFLOW] = "session/pinnedWorkflows/",
                                           [SESSION_ARTIFACT] = "session/artifacts/"};
-    struct plan_session_blob b;
-    struct str path = arena_printf(w->a, "%s" STR_FMT, FOLDERS[kind], STR_ARG(digest));
+    struct str bytes, path = arena_printf(w->a, "%s" STR_FMT, FOLDERS[kind], STR_ARG(digest));
     if (!path.p) return wr_no_memory(w->f);
     if (map_get(w->known, path)) return 0;
     if (map_put(w->known, path, w, NULL) != 0) return wr_no_memory(w->f);
-    int rc = store_session_blob(w->rail->cfg.store, kind, digest, w->a, &b, &w->f->e);
-    if (rc == WOPR_E_NOT_FOUND && kind == SESSION_ARTIFACT) return 0; /* came without */
-    if (rc != 0) return wr_fail_as(w->f, WR_SESSION_LOAD_FAILED, rc);
+    int rc = rail_blob_read(w->rail->cfg.store, kind, digest, w->a, &bytes, w->f);
+    if (rc != 0 && w->f->code == WR_NOT_FOUND) { /* came without */
+        w->f->code = WR_FINE;
+        return 0;
+    }
+    if (rc != 0) return rc;
     if (w->parts.n == w->parts.cap) {
         size_t cap = w->parts.cap ? w->parts.cap * 2 : 16;
         struct part *v = ARENA_ARRAY(w->a, struct part, cap);
@@ -71,7 +73,7 @@ static int part_add(struct writing_out *w, enum session_blob kind, struct str di
         w->parts.v = v;
         w->parts.cap = cap;
     }
-    w->parts.v[w->parts.n++] = (struct part){path, digest, b.bytes, kind};
+    w->parts.v[w->parts.n++] = (struct part){path, digest, bytes, kind};
     return 0;
 }
 

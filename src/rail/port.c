@@ -19,33 +19,68 @@ static const struct wr_blob *pending_blob(const struct rail_op *o, enum wr_blob_
     return NULL;
 }
 
-/* Stored bytes are what their digest says, or they are damaged. */
-static int blob_read(struct rail_op *o, enum session_blob kind, struct str digest, struct arena *a,
-                     struct str *bytes, struct wr_fault *f) {
-    bool snapshot = kind == SESSION_SNAPSHOT;
+/* --- stored bytes are what their digest says, or they are damaged (WR-81) --- */
+static const struct {
+    const char *what;
+    enum wr_code missing, unread, damaged;
+} BLOBS[] = {
+    [SESSION_SNAPSHOT] = {"snapshot", WR_SNAPSHOT_STORE_CORRUPTION_DETECTED,
+                          WR_SNAPSHOT_STORE_IO_ERROR, WR_SNAPSHOT_STORE_CORRUPTION_DETECTED},
+    [SESSION_WORKFLOW] = {"pinned workflow", WR_PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED,
+                          WR_PINNED_WORKFLOW_STORE_IO_ERROR,
+                          WR_PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED},
+    /* A bundle may have come without its artifacts. */
+    [SESSION_ARTIFACT] = {"artifact", WR_NOT_FOUND, WR_SESSION_LOAD_FAILED,
+                          WR_ARTIFACT_STORE_CORRUPTION_DETECTED},
+};
+
+int rail_blob_read(struct store *s, enum session_blob kind, struct str digest, struct arena *a,
+                   struct str *bytes, struct wr_fault *f) {
     struct plan_session_blob b;
-    int rc = store_session_blob(o->rail->cfg.store, kind, digest, a, &b, &f->e);
+    int rc = store_session_blob(s, kind, digest, a, &b, &f->e);
     if (rc == WOPR_E_NOT_FOUND)
-        return wr_fail(f, WR_INTERNAL_ERROR, "", "a %s of the session is missing",
-                       snapshot ? "snapshot" : "pinned workflow");
-    if (rc != 0)
-        return wr_fail_as(
-            f, snapshot ? WR_SNAPSHOT_STORE_IO_ERROR : WR_PINNED_WORKFLOW_STORE_IO_ERROR, rc);
+        return wr_fail(f, BLOBS[kind].missing, "", "a %s of the session is missing",
+                       BLOBS[kind].what);
+    if (rc != 0) return wr_fail_as(f, BLOBS[kind].unread, rc);
     const struct wr_digest is = wr_digest_of(b.bytes);
     if (!str_eq(wr_digest_str(&is), digest))
-        return wr_fail(f,
-                       snapshot ? WR_SNAPSHOT_STORE_CORRUPTION_DETECTED
-                                : WR_PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED,
-                       "", "stored bytes of the session have another digest than they should");
+        return wr_fail(f, BLOBS[kind].damaged, "",
+                       "a %s of the session has another digest than it should", BLOBS[kind].what);
     *bytes = b.bytes;
     return 0;
+}
+
+/* 0: good, or an artifact that is not here. */
+static int blob_judge(struct store *s, enum session_blob kind, struct str digest, struct arena *a,
+                      struct wr_fault *f) {
+    struct str bytes;
+    arena_reset(a);
+    int rc = rail_blob_read(s, kind, digest, a, &bytes, f);
+    return kind == SESSION_ARTIFACT && f->code == WR_NOT_FOUND ? 0 : rc;
+}
+
+int rail_session_blobs(struct store *s, const struct rail_session *x, struct arena *scratch,
+                       struct wr_fault *f) {
+    int rc = 0;
+    *f = (struct wr_fault){.code = WR_FINE};
+    for (size_t i = 0; rc == 0 && i < x->records_nr; i++)
+        if (x->records[i].kind == WR_SNAPSHOT_PINNED)
+            rc = blob_judge(s, SESSION_SNAPSHOT, x->records[i].pin.snapshot_ref, scratch, f);
+    for (size_t i = 0; rc == 0 && i < x->events_nr; i++) {
+        const struct wr_event *e = &x->events[i];
+        if (e->kind == WR_RUN_STARTED)
+            rc = blob_judge(s, SESSION_WORKFLOW, e->u.run.workflow_hash, scratch, f);
+        if (e->kind == WR_NODE_OUTPUT_APPENDED && e->u.output.channel == WR_ARTIFACT)
+            rc = blob_judge(s, SESSION_ARTIFACT, e->u.output.sha256, scratch, f);
+    }
+    return rc;
 }
 
 static int port_snapshot(void *ctx, struct str ref, struct arena *a, struct str *bytes,
                          struct wr_fault *f) {
     struct rail_op *o = ctx;
     const struct wr_blob *b = pending_blob(o, WR_BLOB_SNAPSHOT, ref);
-    if (!b) return blob_read(o, SESSION_SNAPSHOT, ref, a, bytes, f);
+    if (!b) return rail_blob_read(o->rail->cfg.store, SESSION_SNAPSHOT, ref, a, bytes, f);
     *bytes = b->bytes;
     return 0;
 }
@@ -58,7 +93,8 @@ static int port_workflow(void *ctx, struct str hash, const struct wr_workflow **
         struct wr_workflow *w = ARENA_NEW(o->a, struct wr_workflow);
         struct str bytes = b ? b->bytes : STR_NONE;
         int rc = w ? 0 : wr_no_memory(f);
-        if (rc == 0 && !b) rc = blob_read(o, SESSION_WORKFLOW, hash, o->a, &bytes, f);
+        if (rc == 0 && !b)
+            rc = rail_blob_read(o->rail->cfg.store, SESSION_WORKFLOW, hash, o->a, &bytes, f);
         if (rc == 0) rc = wr_workflow_read(bytes, o->a, w, f);
         if (rc != 0) return rc;
         o->workflow = w;

@@ -50,6 +50,9 @@ MUST_CHECK int rail_gate_check(const struct rail_gate *g, struct str session_id,
                                struct wr_fault *f);
 
 /* --- port.c: what operations read --- */
+/* Checked against its digest.  NOT_FOUND: only an artifact, which may be elsewhere. */
+MUST_CHECK int rail_blob_read(struct store *s, enum session_blob kind, struct str digest,
+                              struct arena *a, struct str *bytes, struct wr_fault *f);
 struct rail_op { /* one call */
     struct rail *rail;
     struct arena *a;

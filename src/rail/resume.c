@@ -84,7 +84,13 @@ static int candidate_read(struct search *s, struct wr_candidate *c, struct str *
     int64_t no = o->session.head.session_no;
     size_t node = rc == 0 ? wr_session_node(o->session.truth, c->summary.tip_node_id) : WR_NO_NODE;
     struct plan_session_resume text;
+    struct str state;
     if (rc == WOPR_E_NO_MEMORY) return rc;
+    /* A token of a step that cannot be read any more would lead nowhere (WR-175). */
+    if (node != WR_NO_NODE &&
+        o->op.port.snapshot(o, o->session.truth->nodes[node].created->u.node.snapshot_ref, o->a,
+                            &state, o->f) != 0)
+        node = WR_NO_NODE;
     if (node == WR_NO_NODE) {
         if (no > 0 && s->damaged_nr < DAMAGED_MAX) s->damaged[s->damaged_nr++] = no;
         return WOPR_E_NOT_FOUND;

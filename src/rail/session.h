@@ -53,6 +53,11 @@ MUST_CHECK int rail_session_load(struct store *s, struct str tenant, bool test_m
 /* The same from rows that were read: what import checks with, too. */
 MUST_CHECK int rail_session_judge(const struct session_log *log, struct arena *a,
                                   struct rail_session *out, struct wr_fault *f);
+/* What the session refers to: each snapshot, workflow and artifact that is here has the bytes of
+ * its digest, and snapshots and workflows are here.  Else the fault says which is not; *_IO_ERROR
+ * is none of the session's.  scratch is reset. */
+MUST_CHECK int rail_session_blobs(struct store *s, const struct rail_session *x,
+                                  struct arena *scratch, struct wr_fault *f);
 /* Ends it; its texts stay the arena's. */
 void rail_session_fini(struct rail_session *s);
 

@@ -19,6 +19,10 @@ enum frame_kind { FRAME_LOAD = 1, FRAME_INVOKE = 2, FRAME_REPORT = 3 };
 #define FRAME_BYTES_MAX  (32u * 1024 * 1024)
 #define FRAME_REPORT_MAX (512u * 1024) /* of the text that a worker may send */
 
+/* Where cores are short, an execution may last so many times as long by the clock as it may take of
+ * a processor. */
+#define FRAME_WALL_TIMES 10u
+
 struct frame {
     enum frame_kind kind;
     uint32_t text_n, bytes_n;

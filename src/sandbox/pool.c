@@ -1,6 +1,6 @@
 /*
- * pool.c: modules that are kept, requests that wait in the lanes of their tenants, and the threads
- * that take them.
+ * pool.c: modules that are kept, requests that wait in the lanes of their tenants, and the slots
+ * that are given them.
  */
 #include "base/clock.h"
 #include "base/map.h"
@@ -28,6 +28,19 @@ static size_t job_weight(const struct list *item) {
     return sizeof *j + j->message_n;
 }
 
+static void slot_init(struct slot *w, struct sandbox *s) {
+    *w = (struct slot){.s = s, .child = {0, -1}};
+    pthread_cond_init(&w->work, NULL);
+}
+
+static void sandbox_end(struct sandbox *s) {
+    for (unsigned i = 0; i < SLOTS_MAX; i++) pthread_cond_destroy(&s->slots[i].work);
+    lanes_fini(&s->lanes);
+    pthread_mutex_destroy(&s->mu);
+    mem_free(s->program);
+    mem_free(s);
+}
+
 int sandbox_new(const struct sandbox_config *cfg, struct sandbox **out, struct wopr_error *err) {
     struct sandbox *s = MEM_NEW(struct sandbox);
     *out = NULL;
@@ -39,24 +52,19 @@ int sandbox_new(const struct sandbox_config *cfg, struct sandbox **out, struct w
     if (s->cfg.time_ms_max == 0) s->cfg.time_ms_max = TIME_DEFAULT_MS;
     pthread_mutex_init(&s->mu, NULL);
     list_init(&s->jobs);
-    for (unsigned i = 0; i < WORKERS_MAX; i++)
-        s->slots[i] = (struct slot){.s = s, .child = {0, -1}};
+    s->slots_nr = 2 * s->cfg.workers; /* no tenant has them all */
+    for (unsigned i = 0; i < SLOTS_MAX; i++) slot_init(&s->slots[i], s);
     s->program = mem_strndup(cfg->program, strlen(cfg->program));
     s->modules = map_new();
     int rc = lanes_init(&s->lanes, s->cfg.workers, WAITING_MAX);
     s->lanes.weight = job_weight;
-    if (rc == 0) rc = clock_cond_init(&s->work);
     if (rc == 0 && s->program && s->modules) {
         s->running = true;
         *out = s;
         return 0;
     }
-    if (rc == 0) pthread_cond_destroy(&s->work);
-    lanes_fini(&s->lanes);
     map_free(s->modules);
-    mem_free(s->program);
-    pthread_mutex_destroy(&s->mu);
-    mem_free(s);
+    sandbox_end(s);
     return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the sandbox");
 }
 
@@ -139,16 +147,65 @@ static struct job *job_new(const struct sandbox *s, const struct sandbox_request
     return NULL;
 }
 
-static struct job *job_take(struct sandbox *s) {
-    struct list *l = s->stopping ? lane_take_any(&s->lanes) : lane_take(&s->lanes);
-    if (!l) return NULL;
-    struct job *j = LIST_ENTRY(l, struct job, link);
-    s->stats.active++;
-    return j;
+/* --- which slot has which job; the mutex is held --- */
+
+static void *slot_main(void *ctx);
+
+/* One more thread, idle.  NULL: there may be no more, or the system gives none. */
+static struct slot *slot_start(struct sandbox *s) {
+    for (unsigned i = 0; i < s->slots_nr; i++) {
+        struct slot *w = &s->slots[i];
+        if (w->started) continue;
+        w->started = w->idle = pthread_create(&w->thread, NULL, slot_main, w) == 0;
+        return w->started ? w : NULL;
+    }
+    return NULL;
+}
+
+static bool slot_better(const struct slot *w, const struct slot *than, const char *tenant) {
+    if (!than) return true;
+    bool mine = w->tenant && strcmp(w->tenant, tenant) == 0;
+    bool its = than->tenant && strcmp(than->tenant, tenant) == 0;
+    if (mine != its) return mine;
+    if (!w->tenant != !than->tenant) return !w->tenant;
+    return mine ? w->used > than->used : w->used < than->used;
+}
+
+/* One whose worker serves the tenant already, else one without a worker, or a new one; else the
+ * worker that was not used for longest is replaced. */
+static struct slot *slot_choose(struct sandbox *s, const char *tenant) {
+    struct slot *best = NULL, *fresh = NULL;
+    for (unsigned i = 0; i < s->slots_nr; i++)
+        if (s->slots[i].idle && slot_better(&s->slots[i], best, tenant)) best = &s->slots[i];
+    if (best && (!best->tenant || strcmp(best->tenant, tenant) == 0)) return best;
+    fresh = slot_start(s);
+    return fresh ? fresh : best;
+}
+
+static bool slot_idle(struct sandbox *s) {
+    for (unsigned i = 0; i < s->slots_nr; i++)
+        if (s->slots[i].idle) return true;
+    return slot_start(s) != NULL;
+}
+
+/* Gives out what waits for as long as somebody can take it. */
+static void jobs_give(struct sandbox *s) {
+    while (s->lanes.waiting_nr > 0 && slot_idle(s)) {
+        struct list *l = s->stopping ? lane_take_any(&s->lanes) : lane_take(&s->lanes);
+        if (!l) return;
+        struct job *j = LIST_ENTRY(l, struct job, link);
+        struct slot *w = slot_choose(s, j->tenant);
+        s->stats.active++;
+        w->idle = false;
+        w->job = j;
+        w->used = ++s->last_use;
+        pthread_cond_signal(&w->work);
+    }
 }
 
 /* Ends a job: the only place that calls done. */
-static void job_done(struct sandbox *s, struct job *j, const struct sandbox_report *r) {
+static void job_done(struct slot *w, struct job *j, const struct sandbox_report *r) {
+    struct sandbox *s = w->s;
     pthread_mutex_lock(&s->mu);
     list_del(&j->all);
     s->stats.active--;
@@ -157,10 +214,21 @@ static void job_done(struct sandbox *s, struct job *j, const struct sandbox_repo
     module_end(s, j->module);
     if (r->rc == 0) s->stats.invoked++;
     else s->stats.failed++;
-    if (s->lanes.waiting_nr > 0) pthread_cond_signal(&s->work);
+    w->job = NULL;
+    w->idle = true; /* before done: who asks again from there is given the same worker */
+    jobs_give(s);
     pthread_mutex_unlock(&s->mu);
     j->done(j->ctx, r);
     job_free(j);
+}
+
+static void slot_work(struct slot *w, struct job *j, bool drop, struct buf *report) {
+    uint64_t from = clock_mono_ms();
+    struct sandbox_report r = {.rc = WOPR_E_CLOSED, .message = "the request was given up"};
+    if (!drop) r.rc = slot_execute(w, j, report, &r.message);
+    r.duration_ms = (int64_t)(clock_mono_ms() - from);
+    if (r.rc == 0) r.text = buf_str(report);
+    job_done(w, j, &r);
 }
 
 static void *slot_main(void *ctx) {
@@ -170,50 +238,32 @@ static void *slot_main(void *ctx) {
     buf_init(&report, FRAME_REPORT_MAX);
     thread_name("wopr-sandbox");
     pthread_mutex_lock(&s->mu);
-    for (;;) {
-        struct job *j = job_take(s);
-        if (!j && s->stopping) break;
+    while (w->job || !s->stopping || s->lanes.waiting_nr > 0) {
+        struct job *j = w->job;
         if (!j) {
-            pthread_cond_wait(&s->work, &s->mu);
+            pthread_cond_wait(&w->work, &s->mu);
             continue;
         }
         bool drop = s->stopping || j->cancelled;
         pthread_mutex_unlock(&s->mu);
-        uint64_t from = clock_mono_ms();
-        struct sandbox_report r = {.rc = WOPR_E_CLOSED, .message = "the request was given up"};
-        if (!drop) r.rc = slot_execute(w, j, &report, &r.message);
-        r.duration_ms = (int64_t)(clock_mono_ms() - from);
-        if (r.rc == 0) r.text = buf_str(&report);
-        job_done(s, j, &r);
+        slot_work(w, j, drop, &report);
         pthread_mutex_lock(&s->mu);
     }
+    w->idle = false;
     pthread_mutex_unlock(&s->mu);
     slot_end(w);
     buf_fini(&report);
     return NULL;
 }
 
-/* The mutex is held.  One more thread while there is more to do than threads. */
-static int threads_start(struct sandbox *s) {
-    unsigned running = 0;
-    for (unsigned i = 0; i < s->cfg.workers; i++) running += s->slots[i].started;
-    if (running > s->stats.active + s->lanes.waiting_nr - 1 || running == s->cfg.workers) return 0;
-    struct slot *w = &s->slots[running];
-    w->started = pthread_create(&w->thread, NULL, slot_main, w) == 0;
-    return w->started || running > 0 ? 0 : WOPR_E_NO_MEMORY;
-}
-
 static int job_queue(struct sandbox *s, struct job *j, struct str digest, struct wopr_error *err) {
     if (s->stopping) return wopr_error_set(err, WOPR_E_CLOSED, "the host is stopping");
     j->module = map_get(s->modules, digest);
     if (!j->module) return wopr_error_set(err, WOPR_E_NOT_FOUND, "the module is not kept here");
-    int rc = lane_join(&s->lanes, str_c(j->tenant), STR_NONE, &j->link, &j->lane);
+    int rc = s->slots[0].started || slot_start(s) ? 0 : WOPR_E_NO_MEMORY;
+    if (rc == 0) rc = lane_join(&s->lanes, str_c(j->tenant), STR_NONE, &j->link, &j->lane);
     if (rc == WOPR_E_UNAVAILABLE)
         return wopr_error_set(err, rc, "too many modules of this tenant wait to be executed");
-    if (rc == 0 && threads_start(s) != 0) {
-        lane_quit(&s->lanes, j->lane, &j->link);
-        rc = WOPR_E_NO_MEMORY;
-    }
     if (rc != 0) return wopr_error_set(err, rc, "no memory to execute a module");
     j->module->lent++;
     list_add_tail(&s->jobs, &j->all);
@@ -232,7 +282,7 @@ int sandbox_submit(struct sandbox *s, const struct sandbox_request *r, sandbox_d
     pthread_mutex_lock(&s->mu);
     int rc = job_queue(s, j, r->module, err);
     if (rc == 0 && r->id) *r->id = j->id;
-    if (rc == 0) pthread_cond_signal(&s->work);
+    if (rc == 0) jobs_give(s);
     pthread_mutex_unlock(&s->mu);
     if (rc != 0) job_free(j);
     return rc;
@@ -256,9 +306,10 @@ void sandbox_stop(struct sandbox *s) {
     s->stopping = true;
     for (struct list *l = s->jobs.next; l != &s->jobs; l = l->next)
         child_kill_now(LIST_ENTRY(l, struct job, all)->pid);
-    pthread_cond_broadcast(&s->work);
+    jobs_give(s);
+    for (unsigned i = 0; i < SLOTS_MAX; i++) pthread_cond_signal(&s->slots[i].work);
     pthread_mutex_unlock(&s->mu);
-    for (unsigned i = 0; i < WORKERS_MAX; i++)
+    for (unsigned i = 0; i < SLOTS_MAX; i++)
         if (s->slots[i].started) pthread_join(s->slots[i].thread, NULL);
     s->running = false;
 }
@@ -278,11 +329,7 @@ void sandbox_free(struct sandbox *s) {
     if (!s) return;
     sandbox_stop(s);
     modules_free(s);
-    lanes_fini(&s->lanes);
-    pthread_cond_destroy(&s->work);
-    pthread_mutex_destroy(&s->mu);
-    mem_free(s->program);
-    mem_free(s);
+    sandbox_end(s);
 }
 
 void sandbox_stats(struct sandbox *s, struct sandbox_stats *out) {

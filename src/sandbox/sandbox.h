@@ -22,9 +22,10 @@
 struct sandbox;
 struct sandbox_config {
     const char *program; /* path of the wopr program that workers execute */
-    unsigned workers;    /* at once; 0: one for each core, 16 at most */
+    unsigned workers; /* at once, of one tenant; 0: one for each core, 16 at most.  Of all tenants
+                          * together twice as many */
     uint64_t memory_max; /* bytes of linear memory of any module; 0: 128 MiB (WASM-1) */
-    int time_ms_max;     /* of one invocation; 0: 30000 */
+    int time_ms_max;     /* of one invocation, of a processor; 0: 30000 */
 };
 struct sandbox_limits {
     uint64_t memory_max;

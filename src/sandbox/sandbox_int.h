@@ -12,7 +12,8 @@
 
 #include <pthread.h>
 
-#define WORKERS_MAX 16u
+#define WORKERS_MAX 16u               /* of one tenant */
+#define SLOTS_MAX   (2 * WORKERS_MAX) /* of all */
 
 struct module { /* in sandbox.modules by its digest */
     char digest[SANDBOX_DIGEST + 1];
@@ -42,6 +43,11 @@ struct slot { /* a thread and its worker */
     struct sandbox *s;
     pthread_t thread;
     bool started; /* the thread */
+    bool idle;    /* it waits for a job */
+    struct job *job;
+    pthread_cond_t work;
+    uint64_t used; /* when it last had one: of submissions */
+    /* Of the thread, and of others while it is idle: */
     struct child child;
     char *tenant; /* whom the worker serves, or NULL */
     unsigned served;
@@ -50,13 +56,13 @@ struct sandbox {
     struct sandbox_config cfg;
     char *program; /* owned */
     pthread_mutex_t mu;
-    pthread_cond_t work;
     bool stopping, running;
     struct map *modules;
     struct lanes lanes;
     struct list jobs;
-    uint64_t last_id;
-    struct slot slots[WORKERS_MAX];
+    uint64_t last_id, last_use;
+    unsigned slots_nr;
+    struct slot slots[SLOTS_MAX];
     struct sandbox_stats stats;
 };
 

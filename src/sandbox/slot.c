@@ -97,17 +97,54 @@ static bool report_says(const struct buf *report, const char *code) {
     return raw.n >= 2 && str_eqc(str_n(raw.p + 1, raw.n - 2), code);
 }
 
+/* How long a worker is waited for: the time that it may take of a processor, and more while it has
+ * none because others compute.  One that does nothing is not waited for. */
+struct patience {
+    uint64_t time_ms; /* with the grace for saying so itself */
+    uint64_t until_ms, end_ms, cpu_until_ms;
+};
+
+static void patience_begin(struct patience *p, const struct slot *w, int time_ms) {
+    struct child_usage u = {0};
+    uint64_t now_ms = clock_mono_ms();
+    (void)!child_usage(&w->child, &u);
+    p->time_ms = (uint64_t)time_ms + GRACE_MS;
+    p->until_ms = now_ms + p->time_ms;
+    p->cpu_until_ms = u.cpu_ms + p->time_ms;
+    p->end_ms = now_ms + (uint64_t)time_ms * FRAME_WALL_TIMES + GRACE_MS;
+}
+
+static bool patience_lasts(struct patience *p, const struct slot *w) {
+    struct child_usage u;
+    uint64_t now_ms = clock_mono_ms();
+    if (now_ms >= p->end_ms || !child_usage(&w->child, &u) || !u.runnable ||
+        u.cpu_ms >= p->cpu_until_ms)
+        return false;
+    p->until_ms = now_ms + (p->cpu_until_ms - u.cpu_ms);
+    if (p->until_ms > p->end_ms) p->until_ms = p->end_ms;
+    return true;
+}
+
+static int report_await(struct slot *w, struct patience *p) {
+    int rc;
+    do rc = child_poll(&w->child, p->until_ms);
+    while (rc == WOPR_E_UNAVAILABLE && patience_lasts(p, w));
+    return rc;
+}
+
 static int slot_exchange(struct slot *w, const struct job *j, bool load, struct buf *report) {
     int time_ms = load ? LOAD_MS : j->time_ms;
-    uint64_t deadline_ms = clock_mono_ms() + (uint64_t)time_ms + GRACE_MS;
+    struct patience p;
+    patience_begin(&p, w, time_ms);
     struct str bytes =
         load ? str_n(j->module->bytes, j->module->n) : str_n(j->message, j->message_n);
     struct buf head;
     buf_init(&head, FRAME_TEXT_MAX);
     int rc = head_write(&head, j, time_ms, !load) ? 0 : WOPR_E_NO_MEMORY;
     if (rc == 0)
-        rc = frame_send(w, load ? FRAME_LOAD : FRAME_INVOKE, buf_str(&head), bytes, deadline_ms);
-    if (rc == 0) rc = slot_report_read(&w->child, report, deadline_ms);
+        rc = frame_send(w, load ? FRAME_LOAD : FRAME_INVOKE, buf_str(&head), bytes, p.until_ms);
+    if (rc == 0) rc = report_await(w, &p);
+    if (rc == 0) rc = slot_report_read(&w->child, report, clock_mono_ms() + p.time_ms);
     buf_fini(&head);
     return rc;
 }

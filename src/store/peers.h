@@ -38,6 +38,19 @@ struct holder_row_list {
 /* Holders that have not released their leases, the caller included; by number. */
 MUST_CHECK int store_holders(struct store *s, struct arena *a, struct holder_row_list *out,
                              struct wopr_error *err);
+/* The same for people to read: with what they hold.  Of runs at most max are counted, of all
+ * holders together. */
+struct holder_view {
+    int64_t holder_no, ttl_ms, until_ms, runs;
+    struct str name;
+    bool self; /* it is the caller */
+};
+struct holder_view_list {
+    struct holder_view *v;
+    size_t n;
+};
+MUST_CHECK int store_holders_view(struct store *s, int64_t max, struct arena *a,
+                                  struct holder_view_list *out, struct wopr_error *err);
 /* A write.  Remove a dead holder from that list, unless it still has runs.  The caller has found it
  * dead. */
 MUST_CHECK int store_holder_retire(struct store *s, int64_t holder_no, struct wopr_error *err);

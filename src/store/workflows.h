@@ -55,7 +55,8 @@ MUST_CHECK int store_workflow_get(struct store *s, struct str tenant, bool test_
 MUST_CHECK int store_workflow_by_hash(struct store *s, const struct sha256 *hash, struct arena *a,
                                       struct str *text, struct wopr_error *err);
 /* Those that a tenant sees, its own before shared ones of the same id, by id, after this id, at
- * most max; without texts.  *more: there are further ones. */
+ * most max; of their texts the first 32 characters, which name another language.  *more: there are
+ * further ones. */
 MUST_CHECK int store_workflow_page(struct store *s, struct str tenant, bool test_mode,
                                    struct str after, unsigned max, struct arena *a,
                                    struct workflow_row_list *out, bool *more,

@@ -83,6 +83,8 @@ static int notes_judge(struct advance *v) {
     return wr_reason_add(&v->reasons, r, v->a) == 0 ? 0 : advance_memory(v);
 }
 
+/* One demand for a step: a contract says all that is asked, so rules and notes are not looked at
+ * beside it (WR-130). */
 static int output_judge(struct advance *v) {
     if (v->step->contract_ref.p != NULL) return contract_judge(v);
     if (v->step->criteria.p != NULL) return criteria_judge(v);
@@ -99,6 +101,7 @@ static struct str probe_id(enum wr_capability c) {
     return c == WR_DELEGATION ? STR("wr_probe_delegation") : STR("wr_probe_web_browsing");
 }
 
+/* Steps before the probe cannot be held to what only the probe finds out. */
 static bool probe_reached(const struct advance *v, enum wr_capability c) {
     if (str_eq(v->step->id, probe_id(c))) return true;
     for (size_t i = 0; i < v->state.completed.nr; i++)
@@ -325,6 +328,8 @@ static int node_put(struct advance *v, enum wr_node_kind kind, struct str to,
 
 /* --- the two plans --- */
 
+/* Of a refused attempt nothing is kept but why, and by which preferences: what was reported is sent
+ * again with the retry, so it cannot be there twice (WR-52). */
 static int plan_blocked(struct advance *v) {
     struct wr_id id = wr_id_mint(v->o->mint, WR_ID_NODE),
                  retry = wr_attempt_child(v->in->ack.attempt_id),
@@ -343,6 +348,7 @@ static int plan_blocked(struct advance *v) {
     return rc == 0 ? node_put(v, WR_NODE_BLOCKED, to, &state, advance) : rc;
 }
 
+/* The order is that of the contract (WR-51): the run's events are derived in it. */
 static int plan_extras(struct advance *v) {
     int rc = preferences_put(v);
     if (rc == 0) rc = gaps_put(v);
@@ -379,6 +385,8 @@ static void loop_leave(struct advance *v) {
         c->v[c->nr++] = (struct wr_control){STR_NONE, false};
 }
 
+/* Never-stop goes past what an agent or its user lacks, not past what is wrong with the program or
+ * the log (WR-139). */
 static bool reasons_stop(const struct advance *v) {
     if (v->reasons.nr == 0) return false;
     if (v->after.autonomy != WR_NEVER_STOP) return true;

@@ -47,6 +47,8 @@ static bool walk_has(const struct walk *k, struct str key) {
     return c->nr > 0 && bsearch(&key, c->v, c->nr, sizeof key, by_text) != NULL;
 }
 
+/* Kept sorted while it grows: the set is part of the snapshot, whose bytes must not depend on the
+ * order in which steps were done, and walk_has searches it. */
 static int walk_complete(struct walk *k, struct str id) {
     struct wr_texts *c = &k->out->state.completed;
     struct str key = walk_key(k, id, k->a);
@@ -102,6 +104,8 @@ static int walk_control(const struct walk *k, struct str loop_id) {
     return said;
 }
 
+/* Silence goes on (WR-99): a loop is entered before any artifact could speak of it, and the
+ * steps in the middle of its body say nothing. */
 static bool walk_while(const struct walk *k, const struct wr_loop *loop) {
     switch (k->w->conditions.v[loop->condition].kind) {
     case WR_ALWAYS_TRUE:
@@ -130,6 +134,8 @@ static int loop_exit(struct walk *k, const struct wr_loop *loop, bool limit) {
     return walk_complete(k, loop->id);
 }
 
+/* The frame is pushed before the condition is looked at, so that a loop of no pass is left by the
+ * same path as any other and its trace is complete (WR-46). */
 static int loop_enter(struct walk *k, size_t at) {
     const struct wr_loop *loop = &k->w->loops.v[at];
     if (k->depth == WR_LOOP_DEPTH_MAX)
@@ -146,6 +152,7 @@ static int loop_enter(struct walk *k, size_t at) {
 
 /* --- items --- */
 
+/* The path goes without body indices: it names the step, while the stack says where to go on. */
 static int step_select(struct walk *k, const struct wr_step *step) {
     struct wr_state *s = &k->out->state;
     struct wr_frame *path = ARENA_ARRAY(k->a, struct wr_frame, k->depth),
@@ -182,6 +189,8 @@ static int item_find(struct walk *k, const struct wr_items *items, size_t from, 
     int rc = 0;
     bool due = false;
     size_t i = from;
+    /* Decisions are bounded, but one of them may look at a long list of conditions: what is bounded
+     * here is the time of a call. */
     for (; rc == 0 && i < items->nr; i++) {
         struct str when = items->v[i].loop ? STR_NONE : k->w->steps.v[items->v[i].at].run_condition;
         k->work += 1 + when.n / CONDITION_BYTES;
@@ -232,6 +241,8 @@ static int loop_decide(struct walk *k) {
     return item_take(k, &loop->body.v[found]);
 }
 
+/* From the first item each time: what is done is skipped by its key, and a step that its condition
+ * ruled out before may be due now, since the context has changed. */
 static int top_decide(struct walk *k) {
     size_t found;
     int rc = item_find(k, &k->w->order, 0, &found);
@@ -242,6 +253,8 @@ static int top_decide(struct walk *k) {
     return 0;
 }
 
+/* A stored state is foreign bytes, also where this program wrote it: another version of the
+ * workflow or an edited file must not become an index out of bounds. */
 static int walk_from(struct walk *k, const struct wr_state *from) {
     struct wr_texts *c = &k->out->state.completed;
     if (from->kind == WR_S_INIT) return 0;

@@ -84,6 +84,8 @@ struct str wr_segment_path(int64_t first, int64_t last, struct arena *a) {
     return arena_printf(a, "events/%08lld-%08lld.jsonl", (long long)first, (long long)last);
 }
 
+/* The bytes of a segment as the file form would have them, with a line end after each event, so
+ * that digests of a database and of files are the same (WR-69). */
 int wr_segment_sum(const struct wr_event *events, size_t nr, struct wr_segment_sum *out,
                    struct wr_fault *f) {
     struct buf b;
@@ -150,6 +152,8 @@ static int pin_cmp(const struct wr_pin *x, const struct wr_pin *y) {
     return str_cmp(x->created_by_event_id, y->created_by_event_id);
 }
 
+/* One pin for each node, in order: what the store keeps alive is exactly what the events refer to,
+ * and the same plan is the same bytes of manifest. */
 static int pins_check(const struct wr_plan *p, int64_t first, struct wr_fault *f) {
     size_t nodes = 0;
     for (size_t i = 0; i < p->events_nr; i++) nodes += p->events[i].kind == WR_NODE_CREATED;
@@ -198,6 +202,7 @@ static int by_text(const void *x, const void *y) {
     return str_cmp(*(const struct str *)x, *(const struct str *)y);
 }
 
+/* Keys and ids in one list: they have no text in common, so one sort finds both kinds of pairs. */
 static int keys_check(const struct wr_plan *p, struct arena *a, struct wr_fault *f) {
     struct str *v = ARENA_ARRAY(a, struct str, 2 * p->events_nr);
     if (v == NULL) return wr_no_memory(f);
@@ -225,6 +230,8 @@ int wr_plan_check(const struct wr_plan *p, int64_t next_index, struct wr_fault *
     return rc;
 }
 
+/* A part alone can only be our own mistake, or two attempts that share ids: writing the rest would
+ * make a step that is half of each (WR-22). */
 enum wr_dedupe wr_plan_dedupe(const struct wr_plan *p, size_t present) {
     if (present == 0) return WR_DEDUPE_NEW;
     return present == p->events_nr ? WR_DEDUPE_REPLAY : WR_DEDUPE_BROKEN;

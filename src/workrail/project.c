@@ -75,6 +75,8 @@ int wr_run_tips(const struct wr_session *s, size_t run, struct arena *a, struct 
 
 /* --- on the path --- */
 
+/* The nearest node upwards that says anything.  as_of: replies and questions are made of what was
+ * known at their node, whatever changed later (WR-141). */
 struct wr_preferences wr_node_preferences(const struct wr_session *s, size_t node, int64_t as_of) {
     for (; node != WR_NO_NODE; node = s->nodes[node].parent) {
         const struct wr_event *last = NULL;
@@ -175,6 +177,7 @@ int wr_run_gaps(const struct wr_session *s, size_t run, struct arena *a, struct 
 static const char *const STATUSES[] = {"in_progress", "blocked", "complete", "complete_with_gaps"};
 const char *wr_run_status_name(enum wr_run_status status) { return STATUSES[status]; }
 
+/* A record that resolves another is itself a disclosure, not a new gap (WR-167). */
 static bool gap_open(const struct wr_gap *g) {
     return !g->resolved && g->event->u.gap.resolution == 0 &&
            g->event->u.gap.severity == WR_CRITICAL;

@@ -266,15 +266,12 @@ int wr_start_reply(const struct wr_operator *o, const struct wr_session *s,
 
 /* The retry attempt belongs to the blocked node alone (WR-126): keys of events have the attempt and
  * not the node, so a checkpoint of that node, whose snapshot is the same, must not hand it out, nor
- * the node once it was used elsewhere.  A retry always records a validation under it. */
+ * the node once it was used, here or elsewhere. */
 static bool retry_unused(const struct reply *r) {
     struct str retry = r->state.block.retry_attempt_id;
-    if (!r->blocked || !r->retryable || retry.n == 0 ||
-        r->s->nodes[r->node].created->u.node.kind != WR_NODE_BLOCKED)
-        return false;
-    struct str key = arena_printf(r->o->a, "validation_performed:" STR_FMT ":" STR_FMT,
-                                  STR_ARG(r->s->id), STR_ARG(retry));
-    return key.p != NULL && wr_session_key(r->s, key) == NULL;
+    return r->blocked && r->retryable && retry.n > 0 &&
+           r->s->nodes[r->node].created->u.node.kind == WR_NODE_BLOCKED &&
+           wr_session_attempt(r->s, retry) == NULL;
 }
 
 int wr_rehydrate_reply(const struct wr_operator *o, const struct wr_session *s,

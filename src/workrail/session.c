@@ -78,6 +78,10 @@ const struct wr_event *wr_session_key(const struct wr_session *s, struct str ded
     return map_get(s->keys, dedupe_key);
 }
 
+const struct wr_event *wr_session_attempt(const struct wr_session *s, struct str attempt_id) {
+    return map_get(s->attempts, attempt_id);
+}
+
 size_t wr_session_present(const struct wr_session *s, const struct wr_plan *p) {
     size_t nr = 0;
     for (size_t i = 0; i < p->events_nr; i++)
@@ -93,6 +97,7 @@ static struct wr_node *node_of(struct wr_session *s, size_t run, struct str id) 
 
 /* --- runs and nodes --- */
 
+/* The tools make one run in a session; a bundle of elsewhere may have more (WR-119). */
 static int fold_run(struct wr_session *s, const struct wr_event *e, struct wr_fault *f) {
     if (wr_session_run(s, e->run_id) != WR_NO_NODE)
         return session_corrupt(f, e, "the run is there already");
@@ -117,6 +122,8 @@ static int node_check(struct wr_session *s, size_t run, const struct wr_event *e
     return 0;
 }
 
+/* Children are a list through the nodes, the last one first: a node has few, and nothing that
+ * is read off them depends on their order. */
 static int fold_node(struct wr_session *s, size_t run, const struct wr_event *e,
                      struct wr_fault *f) {
     struct wr_run *r = &s->runs[run];
@@ -160,6 +167,7 @@ static int fold_edge(struct wr_session *s, size_t run, const struct wr_event *e,
         return session_corrupt(f, e, "the kind of the edge is not that of the node");
     if (map_get(s->ids, e->u.edge.cause_event_id) == NULL)
         return session_broken(f, e, "the cause is no event of the session before it");
+    /* Activity passes along edges in the order of the log (WR-159): both ends get the later one. */
     from->edges++;
     from->acked_edges += !checkpoint;
     int64_t activity = e->index;
@@ -185,6 +193,7 @@ static int fold_context(struct wr_session *s, size_t run, const struct wr_event 
     return session_row_put(s->contexts, advance->u.advance.to_node_id, e, f);
 }
 
+/* Attempts are found without their node: a context has no other mark of the plan that wrote it. */
 static int fold_advance(struct wr_session *s, const struct wr_event *e, struct wr_fault *f) {
     return session_row_put(s->attempts, e->u.advance.attempt_id, e, f);
 }
@@ -230,6 +239,8 @@ static int fold_scoped(struct wr_session *s, size_t run, const struct wr_event *
 
 /* --- any event --- */
 
+/* What is checked here is checked before a plan is committed, too (WR-57): a log that was
+ * written can be read. */
 static int order_check(const struct wr_session *s, const struct wr_event *e, struct wr_fault *f) {
     bool first = s->next_index == 0;
     if (e->index != s->next_index) return session_broken(f, e, "the index is not the next one");
@@ -259,6 +270,8 @@ static int fold_in_run(struct wr_session *s, const struct wr_event *e, struct wr
     }
 }
 
+/* A fold that fails half-way leaves a session of no use, which callers throw away; undoing it would
+ * be code that only a damaged log runs. */
 int wr_session_add(struct wr_session *s, const struct wr_event *e, struct wr_fault *f) {
     int rc = order_check(s, e, f);
     if (rc == 0) rc = session_row_put(s->keys, e->dedupe_key, e, f);

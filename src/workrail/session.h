@@ -67,6 +67,8 @@ MUST_CHECK int wr_session_add_plan(struct wr_session *s, const struct wr_plan *p
                                    struct wr_fault *f);
 /* The event of a dedupe key, or NULL. */
 const struct wr_event *wr_session_key(const struct wr_session *s, struct str dedupe_key);
+/* The advance of an attempt, of whatever node; NULL: it was not used. */
+const struct wr_event *wr_session_attempt(const struct wr_session *s, struct str attempt_id);
 /* How many keys of the plan the session has: for wr_plan_dedupe. */
 size_t wr_session_present(const struct wr_session *s, const struct wr_plan *p);
 /* Positions; WR_NO_NODE when there is none. */

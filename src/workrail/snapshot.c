@@ -144,6 +144,8 @@ static int completed_check(const struct wr_state *s, struct wr_fault *f) {
     return 0;
 }
 
+/* Path and stack say the same twice, and both are read: a state where they differ would ask for one
+ * step and go on from another. */
 static int stack_check(const struct wr_state *s, struct wr_fault *f) {
     for (size_t i = 0; i < s->stack.nr; i++)
         for (size_t k = 0; k < i; k++)
@@ -163,6 +165,7 @@ static int by_text(const void *x, const void *y) {
     return str_cmp(*(const struct str *)x, *(const struct str *)y);
 }
 
+/* Such a step would be asked for, and skipped when it was answered: the run would not move. */
 static int pending_check(const struct wr_state *s, struct wr_fault *f) {
     enum { KEY_ARENA = 8192 };
     if (s->pending == 0) return 0;
@@ -232,6 +235,7 @@ struct str wr_step_key(const struct wr_frame *path, size_t nr, struct str id, st
     return str_n(p, (size_t)(q - p));
 }
 
+/* One spelling for each number: keys are compared as texts. */
 static bool pass_read(struct str s, struct wr_frame *out) {
     struct str number;
     uint64_t v;

@@ -169,6 +169,7 @@ struct token_in {
     int kind;                        /* by the prefix */
 };
 
+/* Says what is wrong and what to do, and nothing of the token: messages end in logs and chats. */
 static int token_wrong(struct token_in *in, enum wr_code code, const char *what) {
     return wr_fail(in->f, code, in->parameter,
                    "%s: %s; send the token back unchanged, rehydrate with the last stateToken, or "
@@ -232,6 +233,7 @@ static int token_payload(struct token_in *in, struct wr_token *out) {
     rc = wr_is_canonical(in->payload, &canonical, in->f);
     if (rc != 0) return rc;
     if (!canonical) return token_wrong(in, WR_TOKEN_INVALID_FORMAT, "its payload is not canonical");
+    /* The prefix is not signed: without this an ack could be used as a checkpoint (WR-108). */
     if (out->kind != in->kind)
         return token_wrong(in, WR_TOKEN_SCOPE_MISMATCH, "its prefix is not that of its kind");
     return 0;
@@ -258,6 +260,8 @@ static int token_signature(struct token_in *in) {
                               "older than its keys");
 }
 
+/* In the order of WR-114, so that the same damaged token gets the same error on every host; whether
+ * the step exists is asked later, by who knows the store. */
 int wr_token_read(const struct wr_keyring *k, struct str text, enum wr_token_kind want,
                   const char *parameter, struct arena *a, struct wr_token *out,
                   struct wr_fault *f) {

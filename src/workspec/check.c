@@ -39,27 +39,10 @@ struct str at_change(struct check *c, size_t i, size_t j, struct str property, c
 
 void check_out_of_memory(struct check *c) { c->r->failed = true; }
 
-/* Chains of definitions are walked once for all types on them. */
 enum ws_base check_base(struct check *c, struct str type) {
-    uint32_t known;
-    enum ws_base b = ws_base_builtin(type);
-    if (b != WS_NO_BASE) return b;
-    struct str first = type;
-    size_t steps = 0, most = ws_is(c->definitions, WS_OBJECT) ? c->definitions->nr : 0;
-    for (; steps <= most && type.n > 0; steps++) {
-        b = ws_base_builtin(type);
-        if (b != WS_NO_BASE) break;
-        if (ws_names_get(&c->bases, 0, type, &known)) {
-            b = (enum ws_base)known;
-            break;
-        }
-        const struct ws_value *d = ws_object_of(ws_get_str(c->definitions, type));
-        type = ws_str(ws_get(d, "extends"));
-    }
-    for (type = first; steps > 0; steps--) {
-        if (!ws_names_put(&c->bases, 0, type, b)) check_out_of_memory(c);
-        type = ws_str(ws_get(ws_object_of(ws_get_str(c->definitions, type)), "extends"));
-    }
+    enum ws_base b = WS_NO_BASE;
+    if (c->bases.definitions == NULL) ws_bases_init(&c->bases, c->definitions, c->a);
+    if (!ws_bases_get(&c->bases, type, &b)) check_out_of_memory(c);
     return b;
 }
 

@@ -233,10 +233,26 @@ static void check_recipe_fields(struct check *c) {
 
 /* --- objects, tasks --- */
 
+/* What the host could not ask would fail its run when the task comes. */
+static void check_question(struct check *c, size_t i, size_t k, const struct ws_value *q,
+                           struct ws_names *ids) {
+    struct str id = ws_raw(ws_get(q, "id")), at = arena_printf(c->a, "/x_openwop/questions/%zu", k);
+    if (at.p == NULL) return;
+    if (ws_is(ws_get(q, "id"), WS_STRING) && (id.n == 0 || ws_names_has(ids, id)))
+        field_raise(c, ws_get(q, "id"), at_task(c, i, at.p), STR("id"),
+                    STR("a text that no other question of the task has"));
+    if (ws_is(ws_get(q, "question"), WS_STRING) && ws_blank(ws_get(q, "question")))
+        field_raise(c, ws_get(q, "question"), at_task(c, i, at.p), STR("question"),
+                    STR("a question"));
+    if (id.n > 0 && !ws_names_put(ids, 0, id, 1)) check_out_of_memory(c);
+}
+
 static void check_asking(struct check *c, size_t i, const struct ws_value *v) {
     const struct ws_value *questions = ws_array_of(ws_get(v, "questions"));
+    struct ws_names ids;
     const struct ws_value *timeout = ws_get(v, "timeoutMs");
     if (!ws_is(v, WS_OBJECT)) return;
+    ws_names_init(&ids, c->a);
     FIELDS(c, v, ASKING, "%s/%zu/x_openwop", c->at_tasks, i);
     if (ws_is(timeout, WS_NUMBER) && timeout->number >= 1 &&
         timeout->number != floor(timeout->number))
@@ -252,6 +268,7 @@ static void check_asking(struct check *c, size_t i, const struct ws_value *v) {
         if (!ws_is(q, WS_OBJECT))
             field_raise(c, q, at_task(c, i, "/x_openwop/questions"), arena_printf(c->a, "%zu", k),
                         STR("an object with id and question"));
+        else check_question(c, i, k, q, &ids);
     }
 }
 

@@ -121,18 +121,20 @@ static bool literal_type(const struct ws_value *v, const char *a, const char *b)
     return str_eqc(type, a) || (b != NULL && str_eqc(type, b));
 }
 
-static double stock_delta(const struct ws_value *op) {
+/* false: the operator moves no stock. */
+static bool stock_delta(const struct ws_value *op, double *out) {
     const struct ws_value *delta = ws_get(op, "delta");
-    if (ws_is(delta, WS_NUMBER)) return delta->number;
-    if (ws_is_true(ws_get(op, "increment"))) return 1;
-    return ws_is_true(ws_get(op, "decrement")) ? -1 : 0;
+    bool up = ws_is_true(ws_get(op, "increment")), down = ws_is_true(ws_get(op, "decrement"));
+    *out = ws_is(delta, WS_NUMBER) ? delta->number : up ? 1 : -1;
+    return ws_is(delta, WS_NUMBER) || up || down;
 }
 
 static void stock_move(struct check *c, size_t i, struct str id, double *stock,
                        const struct ws_value *op) {
-    double delta = stock_delta(op), before = *stock;
+    double delta, before = *stock;
+    if (!stock_delta(op, &delta)) return;
     *stock = before + delta;
-    if (delta == 0 || *stock >= 0) return;
+    if (*stock >= 0) return;
     ws_raise(c->r, WS_R68, op, at_text(c, c->at_tasks),
              WS_FACTS(ws_ft("task_id", c->task[i].id), ws_ft("object_id", id),
                       ws_fn("before", before), ws_fn("delta", delta), ws_fn("after", *stock)));

@@ -50,7 +50,7 @@ struct check {
     size_t created_nr, created_cap;
     struct ws_names locations, task_ids, used;
     bool locations_given;
-    struct ws_names bases; /* type -> enum ws_base, once computed */
+    struct ws_bases bases; /* of definitions, when there are any */
     struct check_task *task;
     size_t tasks_nr;
     size_t *order; /* tasks with timing by (begin, index) */

@@ -17,6 +17,7 @@ struct compiler {
     struct ws_timeline timeline;
     struct ws_start *starts; /* by task */
     struct ws_names ids, performers;
+    struct ws_bases bases;
     const struct ws_anchor *known; /* or NULL */
 };
 
@@ -51,7 +52,8 @@ static uint8_t priority_of(const struct ws_value *v) {
 
 static bool performer_note(struct compiler *c, const struct ws_value *object) {
     struct str id = ws_raw(ws_get(object, "id"));
-    enum ws_base b = ws_base_of(c->p->definitions, ws_str(ws_get(object, "type")));
+    enum ws_base b = WS_NO_BASE;
+    if (!ws_bases_get(&c->bases, ws_str(ws_get(object, "type")), &b)) return false;
     return id.n == 0 || ws_names_has(&c->performers, id) || ws_names_put(&c->performers, 0, id, b);
 }
 
@@ -306,6 +308,7 @@ static int plan_compile(struct compiler *c, const struct ws_doc *doc) {
     c->unit = ws_unit_of(ws_str(ws_get(c->config, "time_unit")));
     ws_names_init(&c->ids, c->a);
     ws_names_init(&c->performers, c->a);
+    ws_bases_init(&c->bases, c->p->definitions, c->a);
     if (!performers_collect(c)) return compile_memory(c);
     int rc = starts_parse(c);
     if (rc == 0) rc = entries_make(c);

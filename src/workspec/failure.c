@@ -118,8 +118,7 @@ void ws_failure_raise(const struct ws_failure *f, const struct ws_plan *p, struc
     case WS_F_NONE:
         return;
     case WS_F_LIMIT: {
-        struct ws_excess e = {arena_over(r->a) ? "memory" : "work of the interpreter", WS_WORK_MAX,
-                              WS_WORK_MAX + 1};
+        struct ws_excess e = {"work of the interpreter", WS_WORK_MAX, WS_WORK_MAX + 1};
         ws_raise_excess(r, &e);
         return;
     }
@@ -146,29 +145,38 @@ void ws_failure_raise(const struct ws_failure *f, const struct ws_plan *p, struc
     }
 }
 
-void ws_dry_run(const struct ws_doc *doc, const struct ws_zones *zones, struct ws_report *r) {
-    struct ws_plan p;
-    struct wopr_error err;
+static void plan_play(const struct ws_plan *p, struct arena *own, struct ws_report *r) {
+    struct ws_steps steps = {.plan = p};
     struct ws_step step;
     struct ws_outcome out;
-    if (ws_compile(doc, zones, r->a, &p, &err) != 0) {
-        r->failed = true; /* the validator has seen to the rest */
-        return;
-    }
-    struct ws_world *w = ws_world_new(&p, r->a);
-    bool *failed = arena_array(r->a, p.nr, sizeof *failed);
-    if (w == NULL || failed == NULL) {
-        r->failed = true;
-        return;
-    }
-    struct ws_steps steps = {.plan = &p};
-    while (ws_next_step(&steps, &step) && !r->full && !r->failed) {
+    struct ws_world *w = ws_world_new(p, own);
+    bool *failed = ARENA_ARRAY(own, bool, p->nr);
+    if (w == NULL || failed == NULL) return; /* the arena tells */
+    while (ws_next_step(&steps, &step) && !r->full && !r->failed && !arena_failed(own)) {
         if (failed[step.task]) continue;
         if (step.ends) ws_end(w, step.task, step.vt, &out);
         else ws_begin(w, step.task, step.vt, &out);
-        if (out.failure.kind == WS_F_NONE) continue;
+        if (out.failure.kind == WS_F_NONE || arena_failed(own)) continue;
         failed[step.task] = true;
-        ws_failure_raise(&out.failure, &p, r);
+        ws_failure_raise(&out.failure, p, r);
         if (out.failure.kind == WS_F_LIMIT) return;
     }
+}
+
+/* Its world has less room than that of a run: what was played here does not end there for want of
+ * memory. */
+void ws_dry_run(const struct ws_doc *doc, const struct ws_zones *zones, struct ws_report *r) {
+    struct ws_plan p;
+    struct wopr_error err;
+    struct arena *own = arena_new(WS_WORLD_BYTES_MAX);
+    if (own == NULL || ws_compile(doc, zones, r->a, &p, &err) != 0) {
+        r->failed = true; /* the validator has seen to the rest */
+        arena_free(own);
+        return;
+    }
+    plan_play(&p, own, r);
+    struct ws_excess e = {"bytes of the world", WS_WORLD_BYTES_MAX, WS_WORLD_BYTES_MAX + 1};
+    if (arena_over(own)) ws_raise_excess(r, &e);
+    else if (arena_failed(own)) r->failed = true;
+    arena_free(own);
 }

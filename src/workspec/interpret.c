@@ -54,10 +54,11 @@ static void birth_cell(void *ctx, struct str name, bool top, const struct ws_val
     const struct birth *b = ctx;
     change_add(b->w, &(struct ws_change){.action = b->action,
                                          .object = b->object,
-                                         .property = cell_shown(b->w->a, name, top),
+                                         .property = ws_cell_name(b->w->a, name, top),
                                          .cell = name,
                                          .top = top,
                                          .next = value,
+                                         .is = value,
                                          .cause = b->cause,
                                          .temporary = b->temporary});
 }
@@ -79,9 +80,12 @@ static const struct ws_value *identity_of(struct ws_world *w, const struct thing
 static void birth_say(struct ws_world *w, uint32_t object, const char *cause, size_t action,
                       bool temporary) {
     struct birth b = {w, w->things[object].id, cause, action, temporary};
+    const struct ws_value *identity = identity_of(w, &w->things[object]);
     change_add(w, &(struct ws_change){.action = action,
                                       .object = b.object,
-                                      .next = identity_of(w, &w->things[object]),
+                                      .property = STR_NONE,
+                                      .next = identity,
+                                      .is = identity,
                                       .cause = cause,
                                       .temporary = temporary});
     thing_each(w, object, birth_cell, &b);
@@ -89,9 +93,12 @@ static void birth_say(struct ws_world *w, uint32_t object, const char *cause, si
 
 static void death_say(struct ws_world *w, uint32_t object, const char *cause, size_t action,
                       bool temporary) {
+    const struct ws_value *identity = identity_of(w, &w->things[object]);
     change_add(w, &(struct ws_change){.action = action,
                                       .object = w->things[object].id,
-                                      .previous = identity_of(w, &w->things[object]),
+                                      .property = STR_NONE,
+                                      .previous = identity,
+                                      .was = identity,
                                       .cause = cause,
                                       .temporary = temporary});
 }
@@ -180,7 +187,7 @@ static void cell_say(struct ws_world *w, const struct cell *c, const struct oper
     if (nr > 0) parent = value_at(is, op->path, nr - 1, NULL);
     if (nr > 0 && !ws_is(parent, WS_OBJECT)) {
         nr = 0;
-        canonical = cell_shown(w->a, c->name, c->top);
+        canonical = ws_cell_name(w->a, c->name, c->top);
     }
     const struct ws_value *before = value_at(was, op->path, nr, NULL);
     const struct ws_value *after = value_at(is, op->path, nr, NULL);
@@ -192,6 +199,8 @@ static void cell_say(struct ws_world *w, const struct cell *c, const struct oper
                                       .top = c->top,
                                       .previous = before,
                                       .next = after,
+                                      .was = was,
+                                      .is = is,
                                       .cause = cause,
                                       .op = op->name,
                                       .temporary = temporary});

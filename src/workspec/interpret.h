@@ -18,14 +18,15 @@
 
 #include "workspec/plan.h"
 
-#define WS_WORK_MAX UINT64_C(50000000)
+#define WS_WORK_MAX        UINT64_C(50000000)
+#define WS_WORLD_BYTES_MAX ((size_t)192 * 1024 * 1024) /* of a dry run; a run has more */
 
 struct ws_world;
 /* The initial world of a plan, in a; NULL when memory is short. */
 struct ws_world *ws_world_new(const struct ws_plan *p, struct arena *a);
 
-/* A change of what is seen (WS-102 to WS-104).  property is canonical (WS-70); empty: of
- * existence.
+/* A change of what is seen (WS-102 to WS-104).  property is canonical (WS-70); p NULL: of
+ * existence (the empty name is one).
  * previous, next: NULL when absent. */
 struct ws_change {
     uint32_t task;
@@ -34,8 +35,9 @@ struct ws_change {
     struct str cell; /* of property: the member that it is in */
     bool top;        /* the cell is location or emoji of the object itself */
     const struct ws_value *previous, *next;
-    const char *cause; /* apply, revert, create, delete, restore, expire, withdraw */
-    const char *op;    /* operator, NULL for existence and what follows from it */
+    const struct ws_value *was, *is; /* the whole cell; of existence as previous and next */
+    const char *cause;               /* apply, revert, create, delete, restore, expire, withdraw */
+    const char *op;                  /* operator, NULL for existence and what follows from it */
     bool temporary;
     int64_t vt;
 };
@@ -92,6 +94,8 @@ void ws_withdraw(struct ws_world *w, uint32_t task, int64_t vt, struct ws_outcom
 typedef void ws_property_fn(void *ctx, struct str object, struct str property,
                             const struct ws_value *value);
 void ws_world_each(const struct ws_world *w, ws_property_fn *fn, void *ctx);
+/* The canonical name of a cell. */
+struct str ws_cell_name(struct arena *a, struct str name, bool top);
 size_t ws_world_objects(const struct ws_world *w); /* of all that ever were */
 struct ws_seen {
     struct str id;

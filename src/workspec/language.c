@@ -232,7 +232,7 @@ static void action_count(struct count *n, const struct ws_value *v) {
     const struct ws_value *bag = ws_object_of(ws_get(made, "properties"));
     const struct ws_value *changes = ws_object_of(ws_get(v, "property_changes"));
     struct str id = made != NULL ? ws_str(ws_get(made, "id")) : ws_str(ws_get(v, "target_id"));
-    name_count(n, id, STR(""));
+    name_count(n, id, STR_NONE);
     for (size_t k = 0; bag != NULL && k < bag->nr; k++) name_count(n, id, bag->members[k].name);
     if (ws_get(made, "location") != NULL) name_count(n, id, STR("location"));
     if (ws_get(made, "emoji") != NULL) name_count(n, id, STR("emoji"));

@@ -53,7 +53,7 @@ struct ws_program {
  * that a host takes. */
 MUST_CHECK int ws_project(const struct ws_plan *p, struct str workflow_id, struct buf *out,
                           struct wopr_error *err);
-/* WS-70; STR_NONE: no memory.  property empty: the object itself. */
+/* WS-70; STR_NONE: no memory.  property.p NULL: the object itself. */
 struct str ws_variable_name(struct arena *a, struct str object, struct str property);
 
 #endif

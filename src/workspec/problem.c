@@ -4,6 +4,7 @@
 #include "codec/json.h"
 
 enum { PROBLEMS_FIRST = 16, SHOWN_MAX = 80 };
+enum { CONTEXT_VALUE_MAX = 16 * 1024 }; /* bytes of a value of a document in a context */
 #define TYPE_URI "https://universalautomation.wiki/workspec/errors/"
 
 struct row {
@@ -25,6 +26,17 @@ void ws_report_init(struct ws_report *r, struct arena *a) {
 
 void ws_report_fini(struct ws_report *r) { buf_fini(&r->scratch); }
 
+/* A large value would come again with each problem that has to do with it (WS-144). */
+static void value_write(struct buf *b, const struct ws_value *v) {
+    struct buf text;
+    buf_init(&text, CONTEXT_VALUE_MAX);
+    ws_write(&text, v, 0);
+    if (buf_over(&text)) buf_addf(b, "{\"omitted\":\"%s\"}", ws_typeof(v));
+    else if (buf_failed(&text)) b->failed = true;
+    else buf_adds(b, buf_str(&text));
+    buf_fini(&text);
+}
+
 static void fact_write(struct jw *w, struct buf *b, const struct ws_fact *f) {
     if (f->kind == WS_FACT_VALUE && f->value == NULL) return;
     jw_key(w, f->name);
@@ -43,7 +55,7 @@ static void fact_write(struct jw *w, struct buf *b, const struct ws_fact *f) {
         size_t at = b->len;
         jw_raw(w, STR("0"));
         if (!buf_failed(b) && b->len > at) b->p[--b->len] = '\0';
-        ws_write(b, f->value, 0);
+        value_write(b, f->value);
         return;
     }
     }
@@ -100,7 +112,7 @@ void ws_raise_as(struct ws_report *r, enum ws_code code, enum ws_severity severi
     }
     r->bytes += p.context.n + instance.n + sizeof p;
     problem_add(r, &p);
-    if (r->bytes > WS_PROBLEM_BYTES_MAX) report_end(r, "bytes of problems", WS_PROBLEM_BYTES_MAX);
+    if (r->bytes > WS_PROBLEMS_BYTES_MAX) report_end(r, "bytes of problems", WS_PROBLEMS_BYTES_MAX);
 }
 
 void ws_raise(struct ws_report *r, enum ws_code code, const struct ws_value *where,
@@ -114,9 +126,25 @@ void ws_raise_excess(struct ws_report *r, const struct ws_excess *e) {
                       ws_fn("observed", (double)e->observed)));
 }
 
-const char *ws_metric(enum ws_code code) { return ROWS[code].metric; }
+/* The arena, which holds the list, has no room for one more: what was found is given up for the
+ * one problem that counts.  The text is of this file, and nobody changes it. */
+void ws_report_exhausted(struct ws_report *r) {
+    static const char context[] =
+        "{\"limit\":\"bytes of memory\",\"maximum\":805306368,\"observed\":805306369}";
+    static struct ws_problem only = {.code = WS_H18,
+                                     .severity = WS_ERROR,
+                                     .instance = {"/", 1},
+                                     .context = {context, sizeof context - 1}};
+    _Static_assert(WS_ARENA_BYTES_MAX == 805306368, "the text above");
+    r->v = &only;
+    r->nr = r->cap = 1;
+    memset(r->counts, 0, sizeof r->counts);
+    r->counts[WS_ERROR] = 1;
+    r->full = true;
+    r->failed = false;
+}
 
-const char *ws_suggestion(enum ws_code code) { return ROWS[code].suggestion; }
+const char *ws_metric(enum ws_code code) { return ROWS[code].metric; }
 
 const char *ws_severity_name(unsigned severity) {
     static const char *const NAMES[] = {"error", "warning", "info"};
@@ -162,6 +190,10 @@ void ws_detail(struct buf *b, const struct ws_problem *p, bool where) {
     if (where && p->line > 0) buf_addf(b, " (line %u, column %u)", p->line, p->column);
 }
 
+void ws_suggestion(struct buf *b, const struct ws_problem *p) {
+    template_put(b, ROWS[p->code].suggestion, p->context);
+}
+
 /* The last part of the metric id, as words. */
 static void title_put(struct buf *b, const char *metric) {
     const char *word = strrchr(metric, '.') + 1;
@@ -193,7 +225,10 @@ static void problem_write(struct jw *w, const struct ws_problem *p) {
     jw_kraw(w, "context", p->context);
     jw_key(w, "suggestions");
     jw_array(w);
-    jw_strz(w, row->suggestion);
+    buf_reset(&text);
+    ws_suggestion(&text, p);
+    jw_str(w, buf_str(&text));
+    if (buf_failed(&text)) w->b->failed = true;
     jw_end_array(w);
     jw_end_object(w);
     buf_fini(&text);

@@ -19,8 +19,9 @@ enum ws_code {
 #undef PROBLEM
     WS_CODES
 };
-enum { WS_PROBLEMS_MAX = 250000 };
-#define WS_PROBLEM_BYTES_MAX ((size_t)32 * 1024 * 1024)
+enum { WS_PROBLEMS_MAX = 10000 };
+#define WS_PROBLEMS_BYTES_MAX ((size_t)4 * 1024 * 1024) /* of all, without their words */
+#define WS_PROBLEM_BYTES_MAX  ((size_t)32 * 1024 * 1024)
 
 /* One member of a problem's context. */
 struct ws_fact {
@@ -74,6 +75,8 @@ void ws_raise(struct ws_report *r, enum ws_code code, const struct ws_value *whe
               struct str instance, const struct ws_fact *facts);
 void ws_raise_as(struct ws_report *r, enum ws_code code, enum ws_severity severity,
                  const struct ws_value *where, struct str instance, const struct ws_fact *facts);
+/* The arena has met its maximum: H18 alone. */
+void ws_report_exhausted(struct ws_report *r);
 /* A limit was met (H18). */
 void ws_raise_excess(struct ws_report *r, const struct ws_excess *e);
 
@@ -81,7 +84,7 @@ const char *ws_metric(enum ws_code code);
 const char *ws_severity_name(unsigned severity);
 /* The detail, made of the row and the context; appended.  where: with line and column. */
 void ws_detail(struct buf *b, const struct ws_problem *p, bool where);
-const char *ws_suggestion(enum ws_code code);
+void ws_suggestion(struct buf *b, const struct ws_problem *p);
 /* An array of RFC 7807 objects with the members of WS-22, without blanks; appended. */
 void ws_problems_write(struct buf *b, const struct ws_report *r);
 

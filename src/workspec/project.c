@@ -115,7 +115,7 @@ static void edges_put(struct projection *p) {
 }
 
 struct str ws_variable_name(struct arena *a, struct str object, struct str property) {
-    if (property.n == 0) return object;
+    if (property.p == NULL) return object;
     return arena_printf(a, STR_FMT "." STR_FMT, STR_ARG(object), STR_ARG(property));
 }
 

@@ -12,6 +12,11 @@
  * the step; what it changed then waits to be told in turn (pending), event by event, and each event
  * is compared with what it ought to say.  So a log that is cut anywhere, also within a step, leads
  * to a state that goes on with the rest of the step.
+ *
+ * What an event means here is a deed of a few bytes (run_step.c).  The image of a run is the list
+ * of its deeds, and loading one plays them: through the function by which the fold moves, so an
+ * image cannot lead to a state that the log does not.  What it spares is reading, parsing and
+ * comparing the events; a task is begun and ended once, so the list is as short as the document.
  */
 #ifndef WOPR_WORKSPEC_RUN_INT_H
 #define WOPR_WORKSPEC_RUN_INT_H
@@ -48,6 +53,30 @@ struct ws_run_task {
     struct str answers;     /* raw object, or empty */
     struct ws_change *made; /* what its start changed */
     size_t made_nr;
+    struct ws_change *ended_with; /* and its end */
+    size_t ended_with_nr;
+    bool plain; /* the log has its outputs as they are said: nothing is hidden */
+};
+enum ws_deed_kind {
+    DEED_START, /* a step of task begins at vt */
+    DEED_END,
+    DEED_WITHDRAW,
+    DEED_CHANGE,   /* the next change of the step under way is told */
+    DEED_KEPT,     /* that it could not take all back is told */
+    DEED_COMPLETE, /* the step under way has ended its task; flag: its outputs are plain */
+    DEED_FAIL,     /* task */
+    DEED_ASK,      /* task: the question after its start */
+    DEED_DECIDE,   /* task, by whom (text); flag: nobody did, in time */
+    DEED_ANSWER,   /* task, its answers (text) */
+    DEED_RESUME,   /* task; flag: it was rejected */
+    DEED_NR
+};
+struct ws_deed {
+    enum ws_deed_kind kind;
+    uint32_t task;
+    int64_t vt;
+    bool flag;
+    struct str text;
 };
 struct ws_run {
     const struct ws_program *program;
@@ -66,6 +95,7 @@ struct ws_run {
     int64_t at;                /* the task whose step is under way, -1: none */
     struct ws_outcome outcome; /* of that step */
     size_t told;               /* changes of it that the log has */
+    bool shown;                /* the log has an event of it */
     bool failure_told;         /* a withdrawal that could not take all back */
 
     int64_t started_ms, paused_ms, paused_since_ms; /* real */
@@ -76,7 +106,33 @@ struct ws_run {
     int64_t failed, rejected; /* the first such task, -1: none */
     int64_t *resumed;         /* real clock: answered tasks whose completion is to come, in order */
     size_t resumed_at, resumed_nr;
+
+    struct buf deeds; /* so far, as an image has them (run_image.c) */
 };
+
+/* --- run_step.c --- */
+/* A start that did everything, is told, and asks no one, is over. */
+void step_settle(struct ws_run *r);
+bool step_told(const struct ws_run *r); /* all of it */
+void step_end(struct ws_run *r, uint32_t task, int64_t vt);
+void step_withdraw(struct ws_run *r, uint32_t task, int64_t vt);
+/* Real clock: the completion of an answered task, at the instant of the answer (WS-118). */
+bool step_answer(struct ws_run *r, int64_t vt);
+/* Moves the run by one deed.  NULL, or why that is none of this document. */
+const char *deed_apply(struct ws_run *r, const struct ws_deed *f);
+/* The deed by which the step under way began. */
+struct ws_deed deed_of_step(const struct ws_run *r);
+
+/* --- run_fold.c --- */
+int run_fold(void *program, const struct run_state *s, const struct event *e, int node,
+             struct wopr_error *err);
+
+/* --- run_image.c --- */
+bool run_remakes(const void *program, int node);
+struct str run_outputs(const void *program, int node, struct arena *a);
+void deed_note(struct ws_run *r, const struct ws_deed *f);
+bool run_save(const void *program, struct buf *out);
+int run_load(void *program, const struct run_state *s, struct str image, struct wopr_error *err);
 
 /* --- run_options.c --- */
 void run_options_read(struct str configurable, struct ws_run_options *out, struct arena *a);
@@ -104,7 +160,13 @@ void say_failed(const struct ws_run *r, struct arena *a, struct program_action *
 void say_question(const struct ws_run *r, struct arena *a, struct program_action *out);
 void say_outputs(const struct ws_run *r, const struct run_state *s, struct arena *a,
                  struct program_action *out);
+/* Does the log hide something of this JSON text, which looks like a credential (OBS-75)? */
+bool run_hides(const struct run_state *s, struct str text);
+bool run_hides_name(const struct run_state *s, struct str name); /* the same of a plain text */
+/* What a task that ends has for outputs: raw object. */
+struct str say_results(const struct ws_run *r, size_t task, struct arena *a);
 /* What the members next of a change is in the log: STR_NONE when there is none. */
+struct str change_name(struct arena *a, const struct ws_change *c); /* of the variable */
 struct str change_next(struct arena *a, const struct ws_change *c);
 
 /* --- run_world.c --- */

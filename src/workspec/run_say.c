@@ -8,11 +8,18 @@ enum {
     QUESTION_BYTES_MAX = 256 * 1024  /* of the changes that an approval shows */
 };
 
-static bool of_existence(const struct ws_change *c) { return c->property.n == 0; }
+static bool of_existence(const struct ws_change *c) { return c->property.p == NULL; }
+
+/* WS-143: a variable is a cell.  What changes below one is told as a change of it, so that no two
+ * variables have a word in one value. */
+struct str change_name(struct arena *a, const struct ws_change *c) {
+    return ws_variable_name(a, c->object,
+                            of_existence(c) ? STR_NONE : ws_cell_name(a, c->cell, c->top));
+}
 
 /* WS-103, WS-104: what is absent is left out; but that a thing is gone is said. */
 struct str change_next(struct arena *a, const struct ws_change *c) {
-    if (c->next != NULL) return ws_written(a, c->next);
+    if (c->is != NULL) return ws_written(a, c->is);
     return of_existence(c) ? STR("null") : STR_NONE;
 }
 
@@ -150,11 +157,11 @@ static struct str change_more(struct arena *a, const struct ws_change *c) {
 /* What was there before is left out where both are larger than an event may be. */
 void say_change(const struct ws_run *r, struct arena *a, struct program_action *out) {
     const struct ws_change *c = &r->outcome.v[r->told];
-    struct str previous = c->previous != NULL ? ws_written(a, c->previous) : STR_NONE;
+    struct str previous = c->was != NULL ? ws_written(a, c->was) : STR_NONE;
     struct str next = change_next(a, c);
     if (previous.n + next.n > PAYLOAD_BYTES_MAX) previous = STR_NONE;
-    struct str payload = pay_variable_changed(a, ws_variable_name(a, c->object, c->property),
-                                              previous, next, r->plan.v[c->task].node_id);
+    struct str payload =
+        pay_variable_changed(a, change_name(a, c), previous, next, r->plan.v[c->task].node_id);
     run_say_emit(out, EV_VARIABLE_CHANGED, (int)c->task,
                  pay_member(a, payload, WS_LANGUAGE, change_more(a, c)));
     out->more = true;
@@ -172,9 +179,9 @@ static void value_put(struct jw *w, const char *key, const struct ws_value *v) {
 static void changes_put(struct jw *w, struct arena *a, const struct ws_change *v, size_t nr) {
     for (size_t i = 0; i < nr; i++) {
         jw_object(w);
-        jw_kstr(w, "name", ws_variable_name(a, v[i].object, v[i].property));
-        if (v[i].previous != NULL) value_put(w, "previous", v[i].previous);
-        if (v[i].next != NULL) value_put(w, "next", v[i].next);
+        jw_kstr(w, "name", change_name(a, &v[i]));
+        if (v[i].was != NULL) value_put(w, "previous", v[i].was);
+        if (v[i].is != NULL) value_put(w, "next", v[i].is);
         else if (of_existence(&v[i])) jw_kraw(w, "next", STR("null"));
         jw_kstrz(w, "cause", v[i].cause);
         jw_end_object(w);
@@ -182,25 +189,24 @@ static void changes_put(struct jw *w, struct arena *a, const struct ws_change *v
 }
 
 /* Raw array of the changes of a start, and of what ended after it; STR_NONE: larger than max. */
-static struct str changes_text(const struct ws_run_task *t, const struct ws_outcome *end,
-                               size_t max, struct arena *a) {
+static struct str changes_text(const struct ws_run_task *t, size_t max, struct arena *a) {
     struct buf b;
     struct jw w;
     buf_init(&b, max);
     jw_init(&w, &b);
     jw_array(&w);
     changes_put(&w, a, t->made, t->made_nr);
-    if (end != NULL) changes_put(&w, a, end->v, end->nr);
+    changes_put(&w, a, t->ended_with, t->ended_with_nr);
     jw_end_array(&w);
     struct str out = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
     buf_fini(&b);
     return out;
 }
 
-void say_completed(const struct ws_run *r, struct arena *a, struct program_action *out) {
-    const struct ws_entry *e = entry_at(r);
-    const struct ws_run_task *t = &r->task[r->at];
-    struct str changes = changes_text(t, &r->outcome, OUTPUTS_BYTES_MAX, a);
+struct str say_results(const struct ws_run *r, size_t task, struct arena *a) {
+    const struct ws_entry *e = &r->plan.v[task];
+    const struct ws_run_task *t = &r->task[task];
+    struct str changes = changes_text(t, OUTPUTS_BYTES_MAX, a);
     struct jobj o;
     jobj_begin(&o, PLAN_BYTES_MAX);
     jw_kstr(&o.w, "taskId", e->id);
@@ -208,10 +214,16 @@ void say_completed(const struct ws_run *r, struct arena *a, struct program_actio
     jw_kint(&o.w, "start", t->begun);
     jw_kint(&o.w, "end", t->ended);
     if (changes.p != NULL) jw_kraw(&o.w, "changes", changes);
-    else jw_kint(&o.w, "changesOmitted", (int64_t)(t->made_nr + r->outcome.nr));
+    else jw_kint(&o.w, "changesOmitted", (int64_t)(t->made_nr + t->ended_with_nr));
     jw_kraw_opt(&o.w, "answers", t->answers);
+    return jobj_end(&o, a);
+}
+
+void say_completed(const struct ws_run *r, struct arena *a, struct program_action *out) {
+    const struct ws_run_task *t = &r->task[r->at];
     run_say_emit(out, EV_NODE_COMPLETED, (int)r->at,
-                 pay_node_completed(a, e->node_id, jobj_end(&o, a), t->ended - t->begun));
+                 pay_node_completed(a, entry_at(r)->node_id, say_results(r, (size_t)r->at, a),
+                                    t->ended - t->begun));
     out->more = r->done + 1 == r->plan.nr;
 }
 
@@ -291,7 +303,7 @@ static struct str title_of(const struct ws_run *r, const struct ws_entry *e, str
 static void shown_put(struct jw *w, const struct ws_run *r, struct arena *a) {
     const struct ws_entry *e = entry_at(r);
     const struct ws_value *location = ws_get(e->task, "location");
-    struct str changes = changes_text(&r->task[r->at], NULL, QUESTION_BYTES_MAX, a);
+    struct str changes = changes_text(&r->task[r->at], QUESTION_BYTES_MAX, a);
     jw_key(w, "artifactData");
     jw_object(w);
     jw_kstr(w, "taskId", e->id);
@@ -352,4 +364,24 @@ void say_question(const struct ws_run *r, struct arena *a, struct program_action
                               "{\"action\":{\"enum\":[\"accept\",\"reject\"]}}}");
     if (ws_is(timeout, WS_NUMBER) && timeout->number < (double)INTR_TIMEOUT_MAX)
         out->ask_timeout_ms = (int64_t)timeout->number;
+}
+
+/* --- what the log hides (OBS-75) --- */
+
+bool run_hides(const struct run_state *s, struct str text) {
+    struct buf b;
+    buf_init(&b, SIZE_MAX / 2);
+    bool hides =
+        redact_json(text, s->options.credential_ref, &b, NULL) != 0 || !str_eq(buf_str(&b), text);
+    buf_fini(&b);
+    return hides;
+}
+
+bool run_hides_name(const struct run_state *s, struct str name) {
+    struct buf b;
+    buf_init(&b, SIZE_MAX / 2);
+    json_quote(&b, name);
+    bool hides = buf_failed(&b) || run_hides(s, buf_str(&b));
+    buf_fini(&b);
+    return hides;
 }

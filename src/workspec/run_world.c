@@ -99,7 +99,8 @@ static void objects_put(struct jw *w, const struct ws_run *r, struct arena *a) {
 /* A task deletes at its start; what it made for the time that it takes goes at its end. */
 static int64_t gone_at(const struct ws_run_task *t, struct str id) {
     for (size_t i = 0; i < t->made_nr; i++)
-        if (t->made[i].property.n == 0 && t->made[i].next == NULL && str_eq(t->made[i].object, id))
+        if (t->made[i].property.p == NULL && t->made[i].next == NULL &&
+            str_eq(t->made[i].object, id))
             return t->begun;
     return t->ended;
 }

@@ -45,6 +45,34 @@ enum ws_base ws_base_of(const struct ws_value *definitions, struct str type) {
     return WS_NO_BASE;
 }
 
+void ws_bases_init(struct ws_bases *m, const struct ws_value *definitions, struct arena *a) {
+    m->definitions = ws_is(definitions, WS_OBJECT) ? definitions : NULL;
+    ws_names_init(&m->known, a);
+}
+
+static struct str base_next(const struct ws_bases *m, struct str type) {
+    return ws_str(ws_get(ws_object_of(ws_get_str(m->definitions, type)), "extends"));
+}
+
+bool ws_bases_get(struct ws_bases *m, struct str type, enum ws_base *out) {
+    uint32_t known;
+    struct str first = type;
+    size_t steps = 0, most = m->definitions != NULL ? m->definitions->nr : 0;
+    for (; steps <= most && type.n > 0; steps++, type = base_next(m, type)) {
+        *out = ws_base_builtin(type);
+        if (*out != WS_NO_BASE) break;
+        if (ws_names_get(&m->known, 0, type, &known)) {
+            *out = (enum ws_base)known;
+            break;
+        }
+    }
+    if (type.n == 0 || steps > most) *out = WS_NO_BASE;
+    bool noted = true;
+    for (type = first; steps > 0; steps--, type = base_next(m, type))
+        noted = ws_names_put(&m->known, 0, type, *out) && noted;
+    return noted;
+}
+
 bool ws_performs(enum ws_base b) { return b >= WS_ACTOR && b <= WS_SERVICE; }
 
 bool ws_quantifiable(enum ws_base b) {

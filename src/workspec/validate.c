@@ -183,10 +183,11 @@ int ws_validate(const struct ws_doc *doc, const struct ws_options *o, struct ws_
     ws_names_init(&c.locations, c.a);
     ws_names_init(&c.task_ids, c.a);
     ws_names_init(&c.used, c.a);
-    ws_names_init(&c.bases, c.a);
+    ws_bases_init(&c.bases, NULL, c.a);
     if (doc->excess.limit != NULL) ws_raise_excess(r, &doc->excess);
     else check_document(&c);
-    if (r->failed || arena_failed(r->a))
+    if (arena_over(r->a)) ws_report_exhausted(r);
+    else if (r->failed || arena_failed(r->a))
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to check the document");
     return 0;
 }

@@ -41,6 +41,13 @@ enum ws_base {
 enum ws_base ws_base_builtin(struct str type);
 /* WS-15, WS-29.  definitions: an object, or anything else. */
 enum ws_base ws_base_of(const struct ws_value *definitions, struct str type);
+/* The same for many types: a chain of definitions is walked once for all that are on it. */
+struct ws_bases {
+    const struct ws_value *definitions; /* or NULL */
+    struct ws_names known;              /* type -> enum ws_base */
+};
+void ws_bases_init(struct ws_bases *m, const struct ws_value *definitions, struct arena *a);
+MUST_CHECK bool ws_bases_get(struct ws_bases *m, struct str type, enum ws_base *out); /* memory */
 bool ws_performs(enum ws_base b);
 bool ws_quantifiable(enum ws_base b);
 bool ws_stateful(enum ws_base b);

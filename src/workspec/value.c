@@ -195,7 +195,7 @@ static void container_put(struct buf *b, const struct ws_value *v, unsigned inde
                           unsigned depth) {
     bool object = v->kind == WS_OBJECT;
     buf_addc(b, object ? '{' : '[');
-    for (size_t i = 0; i < v->nr; i++) {
+    for (size_t i = 0; i < v->nr && !buf_failed(b); i++) { /* nobody reads the rest */
         if (i > 0) buf_addc(b, ',');
         line_begin(b, indent, depth + 1);
         if (object) {

@@ -18,18 +18,19 @@ struct thing *thing_find(struct ws_world *w, struct str id) {
 
 bool thing_add(struct ws_world *w, const struct ws_value *source) {
     struct str id = ws_str(ws_get(source, "id"));
-    if (VEC_ROOM_IN(w->a, w->things, w->things_nr, w->things_cap, THINGS_FIRST) != 0 ||
+    enum ws_base base = WS_NO_BASE;
+    if (!ws_bases_get(&w->bases, ws_str(ws_get(source, "type")), &base) ||
+        VEC_ROOM_IN(w->a, w->things, w->things_nr, w->things_cap, THINGS_FIRST) != 0 ||
         !ws_names_put(&w->ids, 0, id, (uint32_t)w->things_nr)) {
         w->over = true;
         return false;
     }
-    w->things[w->things_nr++] =
-        (struct thing){.id = id,
-                       .source = source,
-                       .bag = ws_object_of(ws_get(source, "properties")),
-                       .type = ws_base_of(w->plan->definitions, ws_str(ws_get(source, "type"))),
-                       .alive = true,
-                       .deleted_by = -1};
+    w->things[w->things_nr++] = (struct thing){.id = id,
+                                               .source = source,
+                                               .bag = ws_object_of(ws_get(source, "properties")),
+                                               .type = base,
+                                               .alive = true,
+                                               .deleted_by = -1};
     return true;
 }
 
@@ -57,6 +58,7 @@ struct ws_world *ws_world_new(const struct ws_plan *p, struct arena *a) {
     if (w == NULL) return NULL;
     w->plan = p;
     w->a = a;
+    ws_bases_init(&w->bases, p->definitions, a);
     ws_names_init(&w->ids, a);
     ws_names_init(&w->cells, a);
     ws_names_init(&w->to_come, a);
@@ -205,14 +207,14 @@ struct each {
     struct arena *a;
 };
 
-struct str cell_shown(struct arena *a, struct str name, bool top) {
+struct str ws_cell_name(struct arena *a, struct str name, bool top) {
     if (top || !name_top(name)) return name;
     return arena_printf(a, "properties." STR_FMT, STR_ARG(name));
 }
 
 static void each_cell(void *ctx, struct str name, bool top, const struct ws_value *value) {
     const struct each *e = ctx;
-    e->fn(e->ctx, e->object, cell_shown(e->a, name, top), value);
+    e->fn(e->ctx, e->object, ws_cell_name(e->a, name, top), value);
 }
 
 void ws_world_each(const struct ws_world *w, ws_property_fn *fn, void *ctx) {

@@ -6,6 +6,7 @@
 #define WOPR_WORKSPEC_WORLD_INT_H
 
 #include "workspec/interpret.h"
+#include "workspec/validate.h"
 
 enum layer_kind { LAYER_TO, LAYER_SET, LAYER_MATH, LAYER_APPEND, LAYER_REMOVE };
 struct operation { /* one applied operator */
@@ -57,6 +58,7 @@ struct ws_world {
     struct arena *a;
     struct thing *things;
     size_t things_nr, things_cap;
+    struct ws_bases bases;
     struct ws_names ids;     /* -> thing; FORGOTTEN: free again */
     struct ws_names cells;   /* (2 * thing + top, name) -> cells_list */
     struct ws_names to_come; /* ids that some task creates */
@@ -85,9 +87,8 @@ uint32_t thing_index(const struct ws_world *w, const struct thing *t);
 struct cell *cell_at(struct ws_world *w, uint32_t object, struct str name,
                      struct str room[WS_PATH_MAX], struct operation *op, bool *bad);
 const struct ws_value *cell_value(const struct cell *c);
-struct str canonical_name(struct str name);                        /* WS-70 */
-struct str cell_shown(struct arena *a, struct str name, bool top); /* the same, of a whole cell */
-void layer_put(struct layer *l);                                   /* on top of its cell */
+struct str canonical_name(struct str name); /* WS-70 */
+void layer_put(struct layer *l);            /* on top of its cell */
 void layer_drop(struct layer *l);
 void cell_settle(struct cell *c); /* merge what is settled at the bottom */
 typedef void cell_fn(void *ctx, struct str name, bool top, const struct ws_value *value);

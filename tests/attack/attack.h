@@ -42,6 +42,7 @@ struct host_start {
     const char *const *args; /* more settings, NULL-terminated, may be NULL */
     unsigned files;          /* RLIMIT_NOFILE, soft; 0 = ours */
     const char *resolv;      /* text of its own /etc/resolv.conf; NULL = the machine's */
+    bool packs;              /* alpha and beta have installed those of packs.c */
 };
 #define CLOCK_FILE "clock" /* as an argument: the path of a clock file in the host's folder */
 /* A fresh folder with two keys and a host in it; false and a sentence in why. */
@@ -49,6 +50,7 @@ bool host_up(struct host *h, const struct host_start *s, char *why, size_t why_s
 /* SIGTERM; how long it took, its exit status (-1: had to be killed). */
 int host_stop(struct host *h, int64_t wait_ms, int64_t *took_ms);
 int host_verify(const struct host *h, const char *binary, struct buf *out); /* exit status */
+int run_to_end(const char *const *argv, const char *out, const char *err);  /* exit status */
 void host_remove(struct host *h);                                           /* the folder */
 bool host_may_have_resolv(void);        /* root, and mount namespaces are allowed */
 int64_t host_rss(const struct host *h); /* bytes */
@@ -57,6 +59,9 @@ int host_fds(const struct host *h);
 int host_listeners(const struct host *h); /* listening sockets that some event loop watches */
 int64_t host_disk(const struct host *h);  /* bytes of database and WAL */
 void host_log(const struct host *h, struct buf *out); /* its stderr so far */
+
+/* --- packs.c --- */
+bool packs_install(const struct host *h, const char *binary);
 
 /* --- net.c: sockets and one HTTP exchange --- */
 struct line { /* a connection that is kept and dialled again when it is gone */
@@ -145,7 +150,8 @@ enum {                   /* flags */
        NEEDS_ROOT = 4,   /* a resolver of its own takes a mount namespace */
        FULL_ONLY = 8,    /* takes more than a minute at any size */
        RUNS_ONCE = 16,   /* it counts what it did: the bench does not repeat it */
-       BETA_ENDS = 32    /* the time until beta's runs have ended is judged, too */
+       BETA_ENDS = 32,   /* the time until beta's runs have ended is judged, too */
+       WITH_PACKS = 64   /* packs are installed */
 };
 extern const struct attack ATTACKS[];
 extern const size_t ATTACKS_NR;

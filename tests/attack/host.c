@@ -19,7 +19,7 @@
 enum { UP_WAIT_MS = 60000, CHILD_FILES_MAX = 65536 };
 
 static const char SCOPES[] = "manifest:read,runs:create,runs:read,runs:cancel,artifacts:read,"
-                             "approvals:respond";
+                             "approvals:respond,workflows:write";
 
 static bool file_text(const char *path, struct buf *out) {
     char chunk[4096];
@@ -76,7 +76,7 @@ static pid_t spawn(const char *const *argv, const char *out, const char *err, un
     return pid;
 }
 
-static int run_to_end(const char *const *argv, const char *out, const char *err) {
+int run_to_end(const char *const *argv, const char *out, const char *err) {
     int status = 0;
     pid_t pid = spawn(argv, out, err, 0, NULL);
     if (pid < 0 || waitpid(pid, &status, 0) != pid) return -1;
@@ -174,6 +174,10 @@ bool host_up(struct host *h, const struct host_start *s, char *why, size_t why_s
     snprintf(h->db, sizeof h->db, "%s/w.db", h->dir);
     if (!make_key(h, s->binary, "alpha", h->alpha) || !make_key(h, s->binary, "beta", h->beta)) {
         snprintf(why, why_size, "%s keys create failed", s->binary);
+        return false;
+    }
+    if (s->packs && !packs_install(h, s->binary)) {
+        snprintf(why, why_size, "the packs of the row cannot be installed");
         return false;
     }
     if (launch(h, s)) return true;

@@ -384,7 +384,8 @@ static bool begin(struct plan *p, struct trial *t, const struct attack *row) {
     const struct host_start s = {.binary = p->binary,
                                  .args = p->full ? row->full_args : row->small_args,
                                  .files = p->full ? row->full_files : row->small_files,
-                                 .resolv = row->resolv};
+                                 .resolv = row->resolv,
+                                 .packs = (row->flags & WITH_PACKS) != 0};
     w->row = row;
     w->full = p->full;
     w->slow = p->slow;

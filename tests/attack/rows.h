@@ -33,6 +33,8 @@ void attack_purge(struct world *w);
 void attack_cancelled_replays(struct world *w);
 void attack_hanging_transfers(struct world *w);
 void attack_hanging_names(struct world *w);
+/* rows_modules.c: modules of packs */
+void attack_modules(struct world *w);
 /* rows_bytes.c: memory and disk */
 void attack_unread_snapshots(struct world *w);
 void attack_unread_polls(struct world *w);

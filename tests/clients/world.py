@@ -30,6 +30,7 @@ class Link:
         self.client, self.host = client, host
         self.stalled = threading.Event()
         self.sent = 0  # bytes to the client
+        self.deaf = False
         self.swallow = False  # the answer is lost, and the connection with it
 
     def cut(self) -> None:
@@ -56,7 +57,7 @@ class World:
         self.key = "hk_test_clients_0123456789abcdef"
         self._lock = threading.Lock()
         self._links, self._seen, self._refusals, self._lost = [], [], [], []
-        self._cut_after, self._cuts = 0, -1
+        self._cut_after, self._cuts, self._drip = 0, -1, (0, 0)
         self._process = None
         self.start()
         self._door = socket.create_server(("127.0.0.1", 0))
@@ -127,7 +128,7 @@ class World:
     def calm(self) -> None:
         """No faults from here on; forgets what it has seen."""
         with self._lock:
-            self._refusals, self._lost, self._seen, self._cut_after = [], [], [], 0
+            self._refusals, self._lost, self._seen, self._cut_after, self._drip = [], [], [], 0, (0, 0)
 
     def cut(self) -> None:
         """Cuts all connections."""
@@ -146,6 +147,17 @@ class World:
         with self._lock:
             for link in self._links:
                 link.stalled.set()
+
+    def half_open(self) -> None:
+        """What the host sends on the connections that are open is thrown away, and what the client sends, too; nobody is told."""
+        with self._lock:
+            for link in self._links:
+                link.deaf = True
+
+    def drip(self, bytes: int, ms: int) -> None:
+        """From here on every connection brings so many bytes, then none for so long; 0: as they come."""
+        with self._lock:
+            self._drip = (bytes, ms)
 
     def refuse(self, match: str, status: int, times: int, headers: dict = {}, body: str = "") -> None:
         """The next requests whose head contains this text are answered so, in the host's place."""
@@ -193,6 +205,8 @@ class World:
                 piece = link.client.recv(PIECE)
                 if not piece:
                     break
+                if link.deaf:
+                    continue
                 if re.match(rb"(GET|POST|PUT|DELETE) /", piece):
                     head = piece.split(b"\r\n\r\n")[0].decode("latin-1")
                     lines = head.split("\r\n")
@@ -219,6 +233,8 @@ class World:
         try:
             while True:
                 piece = link.host.recv(PIECE)
+                if link.deaf:
+                    continue
                 if link.swallow:
                     link.cut()
                     break
@@ -235,11 +251,20 @@ class World:
                     time.sleep(0.01)  # let the client read: a reset throws away what it has not
                     link.cut()
                     break
-                link.client.sendall(piece)
-                link.sent += len(piece)
+                self._give(link, piece)
         except OSError:
             pass
         self._drop(link)
+
+    def _give(self, link: Link, piece: bytes) -> None:
+        while piece:
+            size, ms = self._drip
+            part = piece[:size] if size else piece
+            link.client.sendall(part)
+            link.sent += len(part)
+            piece = piece[len(part):]
+            if size:
+                time.sleep(ms / 1000)
 
     def _drop(self, link: Link) -> None:
         with self._lock:

@@ -5,6 +5,7 @@ usage: run.py WOPR TOOLS_DIRECTORY WORK_DIRECTORY [--shots DIRECTORY]
 tsc checks the types of web/; unit.ts is bundled with esbuild and executed by node, partly against a host; page.mjs drives Debian's chromium
 with puppeteer-core, against a host behind the proxy of tests/clients/world.py.  Programs from npm: package-lock.json, installed once.
 WOPR_DASHBOARD_FULL=1: also a log of 1,000,000 events, 10,000 events in ten seconds, and figures are judged; for a machine that does nothing else.
+WOPR_DASHBOARD_SOAK_S=3600 ONLY="memory stays": a page tails for so long, and what it holds is printed every minute.
 --shots: also makes the pictures of docs/dashboard.md, there.
 Exit status: 0, 1, 77 = skipped: no node, no npm, no registry, no browser, no esbuild (it says which).
 """
@@ -22,7 +23,7 @@ import npm  # noqa: E402
 from world import World  # noqa: E402
 
 TEA = os.path.join(ROOT, "docs", "examples", "tea.workspec.yaml")
-TOOL_S, PAGES_S = 240, 540
+TOOL_S, PAGES_S = 240, 540 + int(os.environ.get("WOPR_DASHBOARD_SOAK_S", "0"))
 
 
 class Stretching(World):

@@ -3,19 +3,22 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { test } from "node:test";
 import { Channel } from "../../web/src/lib/channel";
-import { pair } from "../../web/src/lib/compare";
+import { Pairs } from "../../web/src/lib/compare";
 import { curl, quote } from "../../web/src/lib/commands";
 import { Fold } from "../../web/src/lib/fold";
+import { bytes, Figures } from "../../web/src/lib/figures";
 import { fieldOf, fieldsOf, fieldOfVariable, read, shown } from "../../web/src/lib/form";
 import { equal, Exact, parse, print, type Json } from "../../web/src/lib/json";
 import { Regions } from "../../web/src/lib/loops";
 import { EventLog, PAGE } from "../../web/src/lib/log";
 import { isDocument, performers, planSpan, planTime, Tasks, things, type Plan } from "../../web/src/lib/plan";
 import { place } from "../../web/src/lib/place";
+import { Groups, Scan } from "../../web/src/lib/scan";
 import { Spans } from "../../web/src/lib/spans";
 import { SseReader } from "../../web/src/lib/sse";
 import { Sum } from "../../web/src/lib/sum";
 import type { Definition, Event, Snapshot } from "../../web/src/lib/types";
+import { Output } from "../../web/src/pages/run/output";
 import { addHistory, stateAt, type History } from "../../web/src/pages/run/history";
 
 const url = process.env["WOPR_URL"] as string;
@@ -105,6 +108,70 @@ test("a log forgets what was not looked at, and knows what it lacks", () => {
   assert(log.has(0));
 });
 
+test("a search looks at each event once, in slices, also at those that come back to memory", () => {
+  const log = new EventLog();
+  let looks = 0;
+  const even = new Scan(log, (e) => (looks++, e.sequence % 2 === 0));
+  let time = 0;
+  const clock = (): number => time++; // a look at the clock takes a millisecond
+  log.put(Array.from({ length: 1000 }, (_, i) => event(i, "x", {}, `n${i % 3}`)));
+  assert(!even.step(2, clock), "not all within 2 ms");
+  const first = even.list.length;
+  assert(first > 0 && first < 500, String(first));
+  while (!even.step(2, clock));
+  log.put([event(2001, "x"), event(2002, "x"), event(2000, "x")]);
+  assert(even.step(1000, clock));
+  assert.deepEqual(even.list, [...Array.from({ length: 500 }, (_, i) => 2 * i), 2000, 2002]);
+  log.put(Array.from({ length: 10 }, (_, i) => event(1500 + i, "x")));
+  assert(even.step(1000, clock));
+  assert.deepEqual(even.list.slice(500), [1500, 1502, 1504, 1506, 1508, 2000, 2002]);
+  assert.equal(looks, 1013);
+  const groups = new Groups(log);
+  assert(groups.step(1000, clock));
+  const closed = groups.rows(new Set());
+  assert.equal(closed.count, 4);
+  assert.deepEqual([0, 1, 2, 3].map((i) => closed.at(i).id), ["n0", "n1", "n2", ""]);
+  const open = groups.rows(new Set(["n1"]));
+  assert.equal(open.count, 4 + 333);
+  assert.deepEqual([open.at(1).seq, open.at(2).seq, open.at(334).seq, open.at(335).id, open.at(336).id], [undefined, 1, 997, "n2", ""]);
+});
+
+test("streamed text is kept in pieces that stay, its end up to a bound", () => {
+  const out = new Output();
+  let all = "";
+  for (let i = 0; i < 3000; i++) {
+    const chunk = `${i} \u{1F600}${"y".repeat(i % 7)} `;
+    all += chunk;
+    out.apply(event(i, "output.chunk", { chunk }, "n"));
+  }
+  const s = out.streams.get("n");
+  assert(s && s.open && !s.cut && s.pieces.length > 5);
+  assert.equal(s.pieces.join("") + s.tail, all);
+  assert(s.pieces.every((p) => !/[\ud800-\udbff]$/.test(p)));
+  for (let i = 0; i < 300; i++) out.apply(event(3000 + i, "output.chunk", { chunk: "z".repeat(1000), isLast: i === 299 }, "n"));
+  assert(s.cut && !s.open && s.first > 0);
+  const kept = s.pieces.join("") + s.tail;
+  assert(kept.length <= 202000 && kept.endsWith("z"), String(kept.length));
+});
+
+test("figures of a host: rates and times of what happened since an earlier look", () => {
+  const of = (n: number, when: number): Figures => new Figures([
+    { name: "t", labels: { type: "a" }, value: n }, { name: "t", labels: { type: "b" }, value: 2 * n }, { name: "g", value: 1.5 },
+    { name: "h_bucket", labels: { le: "0.001" }, value: 90 }, { name: "h_bucket", labels: { le: "0.01" }, value: 90 + n }, { name: "h_bucket", labels: { le: "+Inf" }, value: 100 + n }], when);
+  const [old, now] = [of(10, 1000), of(40, 4000)];
+  assert.equal(now.sum("t"), 120);
+  assert.equal(now.sum("t", "type", "a"), 40);
+  assert.equal(now.sum("g"), 1.5);
+  assert.deepEqual(now.parts("t", "type"), [["b", 80], ["a", 40]]);
+  assert.equal(now.rate("t", old), 30);
+  assert.equal(now.rate("t", now), undefined);
+  assert.equal(old.rate("t", now), undefined, "a host that was started again counts anew");
+  assert.equal(now.quantile("h", 0.5), 0.001);
+  assert.equal(now.quantile("h", 0.99, old), 0.01, "of what came since");
+  assert.equal(new Figures([], 0).quantile("h", 0.5), undefined);
+  assert.deepEqual([bytes(999), bytes(1234), bytes(123456789)], ["999 B", "1.2 KB", "123 MB"]);
+});
+
 test("states of the past are those of the fold", () => {
   const fold = new Fold(null);
   const history: History = { states: [], whole: true };
@@ -154,11 +221,22 @@ test("the real clock of a document goes on between its steps, and stands still i
 test("the first difference of two logs is no id and no time", () => {
   const left = [event(0, "run.started", { key: "r:a:0", durationMs: 4 }), event(1, "node.started", {}, "a"), event(2, "node.completed", { outputs: { x: 1 } }, "a")];
   const right = [{ ...event(0, "run.started", { key: "q:a:0", durationMs: 9 }), runId: "q" }, event(1, "lease.lost"), event(2, "node.started", {}, "a"), event(3, "node.completed", { outputs: { x: 2 } }, "a")];
-  const got = pair(left, right);
-  assert.equal(got.first, 2);
-  assert.deepEqual(got.pairs.map((p) => p.same), [true, true, false]);
-  assert.equal(pair(left, left.slice(0, 2)).first, 2);
-  assert.equal(pair(left, left).first, -1);
+  for (const turn of [1, 2, 9]) { // of whichever side events come first
+    const pair = (a: Event[], b: Event[]): Pairs => {
+      const pairs = new Pairs();
+      for (let i = 0, k = 0; i < a.length || k < b.length; ) {
+        for (let n = 0; n < turn && k < b.length; n++) pairs.add("right", b[k++] as Event);
+        if (i < a.length) pairs.add("left", a[i++] as Event);
+      }
+      return pairs;
+    };
+    const got = pair(left, right);
+    assert.equal(got.first, 2);
+    assert.deepEqual(Array.from({ length: got.length }, (_, i) => got.at(i)), [{ left: 0, right: 0, same: true }, { left: 1, right: 2, same: true }, { left: 2, right: 3, same: false }]);
+    assert.equal(pair(left, left.slice(0, 2)).first, 2);
+    assert.equal(pair(left.slice(0, 1), left).first, 1);
+    assert.equal(pair(left, left).first, -1);
+  }
 });
 
 test("fields are those of a schema, and a typed value is of its type", () => {

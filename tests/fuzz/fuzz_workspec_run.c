@@ -3,10 +3,12 @@
  *  - what is stored (a first line of any bytes, a document of any bytes) compiles or is refused;
  *  - inputs.world of any bytes is accepted or refused, and accepted again when the run is loaded;
  *  - what the program says is next its fold accepts, whoever accepts or rejects; every run ends;
- *  - the log, folded again, cut anywhere too, is accepted and leads to what came next (WS-114).
+ *  - the log, folded again, cut anywhere too, is accepted and leads to what came next (WS-114);
+ *  - so does the image of the state there (WS-142), and damaged images are refused or harmless.
  */
 #include "domain/interrupt.h"
 #include "domain/program.h"
+#include "domain/state_save.h"
 #include "workspec/language.h"
 
 enum {
@@ -114,6 +116,40 @@ static bool step(struct play *p) {
     return false;
 }
 
+static const struct run_limits *limits_of(void) {
+    static struct run_limits limits;
+    limits = RUN_LIMITS_DEFAULT;
+    limits.max_node_executions = 100000;
+    return &limits;
+}
+
+/* What the image gives is what was saved; s is replaced by it. */
+static void image_pass(struct play *p, struct run_state **s) {
+    const struct state_aside none = {0};
+    struct state_aside aside;
+    struct wopr_error err = {0};
+    struct run_state *t = NULL, *bent = NULL;
+    struct buf x, y;
+    buf_init(&x, STATE_IMAGE_MAX);
+    buf_init(&y, STATE_IMAGE_MAX);
+    if (run_state_save(*s, &none, &x) == 0) {
+        ASSERT(run_state_load(buf_str(&x), p->wf, &p->meta, limits_of(), &t, &aside, &err) == 0);
+        ASSERT(run_state_save(t, &none, &y) == 0 && str_eq(buf_str(&x), buf_str(&y)));
+        run_state_free(*s);
+        *s = t;
+        x.p[STATE_IMAGE_HEAD + roll(p, (unsigned)(x.len - STATE_IMAGE_HEAD))] ^=
+            (char)(1 << roll(p, 8));
+        uint64_t sum =
+            str_hash(str_n(x.p + STATE_IMAGE_HEAD, x.len - STATE_IMAGE_HEAD), STATE_IMAGE_SEED);
+        for (size_t i = 0; i < 8; i++) x.p[16 + i] = (char)(sum >> (8 * i));
+        if (run_state_load(buf_str(&x), p->wf, &p->meta, limits_of(), &bent, &aside, &err) == 0)
+            (void)next_of(p, bent, p->a);
+        run_state_free(bent);
+    }
+    buf_fini(&x);
+    buf_fini(&y);
+}
+
 /* The events before the cut, folded by a fresh state, lead to the event at it. */
 static void cut_check(struct play *p, size_t cut) {
     struct arena *a = arena_new(ARENA_MAX);
@@ -122,6 +158,7 @@ static void cut_check(struct play *p, size_t cut) {
     ASSERT(a != NULL);
     open_state(p, &s);
     for (size_t i = 0; i < cut; i++) ASSERT(run_state_apply(s, &p->log->events[i], &err) == 0);
+    image_pass(p, &s);
     const struct event *e = cut < p->log->events_nr ? &p->log->events[cut] : NULL;
     if (e != NULL && cut > 0 &&
         (e->kind == EV_VARIABLE_CHANGED || e->kind == EV_NODE_STARTED ||

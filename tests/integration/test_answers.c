@@ -221,6 +221,7 @@ static const char *begin(const char *workflow, const char *extras) {
 static void read_all(const char *run) {
     say("getRun", fmt("/v1/runs/%s", run), NULL, NULL, 200);
     say("getRunDefinition", fmt("/v1/host/wopr/runs/%s/definition", run), NULL, NULL, 200);
+    say("getOperations", "/v1/host/wopr/operations", NULL, NULL, 200);
     say("getRunAgents", fmt("/v1/host/wopr/runs/%s/agents", run), NULL, NULL, 200);
     say("getDebugBundle", fmt("/v1/runs/%s/debug-bundle", run), NULL, NULL, 200);
     say("listRunCallbacks", fmt("/v1/host/wopr/runs/%s/callbacks", run), NULL, NULL, 200);

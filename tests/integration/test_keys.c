@@ -308,6 +308,14 @@ Test(keys, a_key_that_leaked_during_its_grace_is_refused_at_once /* AUTH-20, AUT
     cr_expect_eq(status_of(next), 200);
 }
 
+Test(keys, all_is_what_a_tenant_may /* AUTH-6 */) {
+    cr_assert_eq(RUN("keys", "create", "--no-expiry", "--scopes", "all"), 0);
+    cr_expect_not_null(strstr(err.p, "workers:claim"), STR_FMT, STR_ARG(err));
+    cr_expect_null(strstr(err.p, "host:read"), STR_FMT, STR_ARG(err));
+    cr_assert_eq(RUN("keys", "create", "--no-expiry", "--scopes", "all,host:read"), 0);
+    cr_expect_not_null(strstr(err.p, "host:read"), STR_FMT, STR_ARG(err));
+}
+
 Test(keys, what_cannot_be_rotated_is_refused_with_the_remedy /* AUTH-20 */) {
     const char *old = key_made(), *id = id_of(old);
     static const struct {

@@ -188,6 +188,25 @@ Test(mcp_stdio,
     child_done(&c);
 }
 
+Test(mcp_stdio, calls_that_wait_leave_room_for_others) {
+    enum { WAITS = 12 };
+    struct child c;
+    start_on_file(&c, "waits");
+    say(&c, CALL("1", "run_start", "{\"workflowId\":\"conformance-approval\"}"));
+    const char *run = run_of(answered(&c, "1"));
+    for (int i = 0; i <= WAITS; i++)
+        say(&c, fmt("{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":"
+                    "\"run_wait\",\"arguments\":{\"runId\":\"%s\",\"until\":\"ended\","
+                    "\"timeoutSeconds\":300}}}",
+                    100 + i, run));
+    struct str m = answered(&c, "112");
+    cr_expect_not_null(strstr(arena_cstr(test_arena(), m), "under way"), STR_FMT, STR_ARG(m));
+    say(&c, PING("4"));
+    (void)answered(&c, "4");
+    cr_expect_eq(child_end(&c), 0);
+    child_done(&c);
+}
+
 Test(mcp_stdio, progress_is_a_line_before_the_answer) {
     struct child c;
     start_on_file(&c, "progress");

@@ -8,6 +8,7 @@
 #include "support/sampled.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 static struct server sv;
 static void up(void) { server_start(&sv, NULL); }
@@ -317,6 +318,37 @@ static struct str dense(struct str json) {
     struct str out = arena_str(test_arena(), buf_str(&b));
     buf_fini(&b);
     return out;
+}
+
+/* --- seeds --- */
+
+static void file_put(const char *path, const char *text) {
+    FILE *f = fopen(path, "w");
+    cr_assert_not_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+Test(workspec_run, documents_of_a_seed_folder_run_by_the_name_of_their_file) {
+    const char *folder = fmt("%s/seeds", sv.dir), *bad = fmt("%s/bad", sv.dir);
+    const char *const args[] = {"--seed", folder, NULL};
+    cr_assert(mkdir(folder, 0700) == 0 && mkdir(bad, 0700) == 0);
+    file_put(fmt("%s/green.workspec.json", folder), TEA);
+    file_put(fmt("%s/black.workspec.yaml", folder), TEA); /* JSON is YAML */
+    for (int start = 0; start < 2; start++) {             /* the second one changes nothing */
+        cr_assert_eq(server_stop(&sv), 0);
+        sv.args = args;
+        server_again(&sv);
+        const char *run = create_run(&sv, start ? "green" : "black", NULL);
+        (void)wait_terminal(&sv, run);
+        cr_expect_str_eq(story(run), E_1);
+    }
+    struct str out, err;
+    const char *serve[] = {"serve", "--db", fmt("%s/other.db", sv.dir), "--seed", bad, NULL};
+    file_put(fmt("%s/cyan.workspec.yaml", bad), "simulation: {schema_version: '2.0'}\n");
+    cr_expect_neq(program(&sv, serve, &out, &err), 0);
+    cr_expect_not_null(strstr(err.p, "cyan.workspec.yaml: "), STR_FMT, STR_ARG(err));
+    cr_expect_not_null(strstr(err.p, "/simulation/meta"), STR_FMT, STR_ARG(err));
 }
 
 /* WOPR_WORKSPEC_DOCUMENTS: how many, 10000 for the whole of it; CI plays a sample. */

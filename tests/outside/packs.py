@@ -621,6 +621,25 @@ def manifests_of_strangers_are_judged_in_bounded_work(wopr, modules, folder):
     h.end()
 
 
+def definitions_of_many_types_cost_what_they_are_long(wopr, modules, folder):
+    """PACK-64: as many types of workers as a tenant may have, beside pins that are long: looked up at the put and for each run."""
+    h = PackHost.begin(wopr, folder)
+    h.install(kit_pack(modules))
+    types = ["t.a%d" % i for i in range(1000)]
+    for t in types:
+        status, got = h.ask("POST", "/v1/host/wopr/worker-types", {"typeId": t})
+        expect(status in (200, 201), "%d %s" % (status, got))
+    nodes = [{"id": "n%d" % i, "typeId": t, "name": "N", "position": {"x": 0, "y": 0}, "config": {}, "inputs": {}} for i, t in enumerate(types)]
+    wf = {"id": "many", "name": "W", "version": "1", "nodes": nodes, "edges": [], "triggers": [], "variables": [], "metadata": {}, "settings": {},
+          "packs": {KIT: {"version": "1.0.0", "why": ["x"] * 150000}}}
+    began = cpu(h.p.pid)
+    status, got = h.ask("PUT", "/v1/host/wopr/workflows/many", wf)
+    put = cpu(h.p.pid) - began
+    expect(status in (200, 201), "%d %s" % (status, got))
+    expect(SLOW or put < 1, "%.1f s of processor time for a put" % put)
+    h.end()
+
+
 def cpu(pid):
     with open("/proc/%d/stat" % pid, encoding="ascii") as f:
         words = f.read().rsplit(")", 1)[1].split()
@@ -698,7 +717,7 @@ TESTS = [nodes_of_a_remote_pack_are_tools_of_its_server, the_operator_names_the_
          kills_of_host_and_workers_lose_and_double_nothing, no_worker_outlives_its_host, a_pack_is_for_the_tenant_that_has_it,
          a_run_goes_by_the_pack_that_it_began_with, yanks_and_revoked_keys_change_no_run_and_stop_new_installs,
          bytes_of_a_pack_that_were_changed_are_not_executed, hosts_and_commands_that_meet_install_once,
-         archives_of_strangers_are_refused_by_their_code, manifests_of_strangers_are_judged_in_bounded_work,
+         definitions_of_many_types_cost_what_they_are_long, archives_of_strangers_are_refused_by_their_code, manifests_of_strangers_are_judged_in_bounded_work,
          a_program_that_lies_as_a_worker_fails_its_nodes_alone]
 
 

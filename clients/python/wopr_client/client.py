@@ -101,6 +101,10 @@ class Discovery:
         """Whose credential the client has, and what it may do."""
         return cast(wire.Caller, self._call("getCaller", **options))
 
+    def operations(self, *metrics: str, **options: Unpack[CallOptions]) -> wire.Operations:
+        """Figures of the whole host: all, or these metrics.  For operators (scope host:read)."""
+        return cast(wire.Operations, self._call("getOperations", query=given(metrics=",".join(metrics) or None), **options))
+
     def capabilities(self, **options: Unpack[CallOptions]) -> wire.Capabilities:
         """What the host can do."""
         return cast(wire.Capabilities, self._call("getCapabilities", **options))

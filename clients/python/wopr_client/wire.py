@@ -716,6 +716,7 @@ class WorkflowSummary(TypedDict):
     version: str
     hash: str
     shared: bool
+    language: NotRequired[Literal["workspec"]]
     createdAt: str
     updatedAt: str
 
@@ -975,6 +976,7 @@ class RunSummary(TypedDict):
     parentRunId: NotRequired[str]
     tags: NotRequired[List[str]]
     engineVersion: str
+    host: NotRequired[str]
 
 
 class RunList(TypedDict):
@@ -1108,6 +1110,27 @@ class RunCallback(TypedDict):
 class RunCallbackList(TypedDict):
     callbacks: List[RunCallback]
     nextAfter: NotRequired[int]
+
+
+class Operations(TypedDict):
+    hosts: List[OperationsHost]
+    runsCounted: bool
+    metrics: List[MetricSample]
+
+
+class OperationsHost(TypedDict):
+    name: str
+    self: bool
+    state: Literal["alive", "dead", "unknown"]
+    runs: int
+    leaseMs: int
+    leasedUntil: NotRequired[str]
+
+
+class MetricSample(TypedDict):
+    name: str
+    labels: NotRequired[Dict[str, str]]
+    value: float
 
 
 class Caller(TypedDict):
@@ -1675,6 +1698,7 @@ OPERATIONS: Dict[str, Operation] = {
     "listRunCallbacks": Operation("GET", "/v1/host/wopr/runs/{runId}/callbacks", False),
     "getCaller": Operation("GET", "/v1/host/wopr/caller", False),
     "getRunDefinition": Operation("GET", "/v1/host/wopr/runs/{runId}/definition", False),
+    "getOperations": Operation("GET", "/v1/host/wopr/operations", False),
     "registerWorkerType": Operation("POST", "/v1/host/wopr/worker-types", False),
     "listWorkerTypes": Operation("GET", "/v1/host/wopr/worker-types", False),
     "removeWorkerType": Operation("POST", "/v1/host/wopr/worker-types/{typeId}:remove", False),

@@ -39,6 +39,10 @@ class Discovery {
   caller(options?: CallOptions): Promise<wire.Caller> {
     return this.transport.call("getCaller", {}, options);
   }
+  /** Figures of the whole host: all, or these metrics.  For operators (scope host:read). */
+  operations(metrics: string[] = [], options?: CallOptions): Promise<wire.Operations> {
+    return this.transport.call("getOperations", { query: metrics.length > 0 ? { metrics: metrics.join(",") } : {} }, options);
+  }
   /** What the host can do. */
   capabilities(options?: CallOptions): Promise<wire.Capabilities> {
     return this.transport.call("getCapabilities", {}, options);

@@ -1102,6 +1102,8 @@ export interface WorkflowSummary {
   hash: string;
   /** true: of all tenants. */
   shared: boolean;
+  /** It is a document in this language, whose nodes and edges are a projection; absent: a workflow. */
+  language?: "workspec";
   createdAt: string;
   updatedAt: string;
 }
@@ -1384,6 +1386,8 @@ export interface RunSummary {
   parentRunId?: string;
   tags?: string[];
   engineVersion: string;
+  /** The host that has an unfinished run in its hands, as lease events name it. */
+  host?: string;
 }
 
 export interface RunList {
@@ -1523,6 +1527,34 @@ export interface RunCallback {
 export interface RunCallbackList {
   callbacks: RunCallback[];
   nextAfter?: number;
+}
+
+export interface Operations {
+  hosts: OperationsHost[];
+  /** false: there are more unfinished runs than are counted by host. */
+  runsCounted: boolean;
+  /** The samples that /metrics of the operations port shows, in its order. */
+  metrics: MetricSample[];
+}
+
+export interface OperationsHost {
+  name: string;
+  /** It is the host that answers. */
+  self: boolean;
+  /** dead: its process is gone, and its runs are about to be taken over. */
+  state: "alive" | "dead" | "unknown";
+  /** Unfinished runs that it holds. */
+  runs: number;
+  /** Silence after which others take its runs. */
+  leaseMs: number;
+  /** By its clock, to be shown only. */
+  leasedUntil?: string;
+}
+
+export interface MetricSample {
+  name: string;
+  labels?: Record<string, string>;
+  value: number;
 }
 
 export interface Caller {
@@ -2243,6 +2275,12 @@ export interface ListRunCallbacksQuery {
   after?: number;
 }
 
+/** Query parameters of `getOperations`. */
+export interface GetOperationsQuery {
+  /** Names of metrics, separated by commas; without it, all. A histogram is named without _bucket, _sum and _count. */
+  metrics?: string;
+}
+
 /** Query parameters of `listWorkerTypes`. */
 export interface ListWorkerTypesQuery {
   /** Entries per page. */
@@ -2387,6 +2425,7 @@ export const operations = {
   listRunCallbacks: { method: "GET", path: "/v1/host/wopr/runs/{runId}/callbacks", idempotent: false },
   getCaller: { method: "GET", path: "/v1/host/wopr/caller", idempotent: false },
   getRunDefinition: { method: "GET", path: "/v1/host/wopr/runs/{runId}/definition", idempotent: false },
+  getOperations: { method: "GET", path: "/v1/host/wopr/operations", idempotent: false },
   registerWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types", idempotent: false },
   listWorkerTypes: { method: "GET", path: "/v1/host/wopr/worker-types", idempotent: false },
   removeWorkerType: { method: "POST", path: "/v1/host/wopr/worker-types/{typeId}:remove", idempotent: false },

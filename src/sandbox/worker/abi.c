@@ -55,6 +55,14 @@ static bool abi_ended(struct execution *x, enum wasm_end end) {
     return end == WASM_RETURNED;
 }
 
+static void bounds_start(struct execution *x) {
+    uint64_t now_ms = clock_mono_ms(), time_ms = (uint64_t)x->bounds->time_ms;
+    x->im.cpu_from_ms = clock_cpu_ms();
+    x->im.cpu_until_ms = x->im.cpu_from_ms + time_ms;
+    x->im.deadline_ms = now_ms + time_ms;
+    x->im.end_ms = now_ms + time_ms * FRAME_WALL_TIMES;
+}
+
 static bool execution_begin(struct execution *x, struct arena *a, struct str message) {
     const struct wasm_host host = {&x->im, imports_call, imports_go_on};
     if (!imports_init(&x->im, a, message)) {
@@ -63,7 +71,7 @@ static bool execution_begin(struct execution *x, struct arena *a, struct str mes
     }
     x->im.packed = x->m->packed;
     x->im.memory_max = x->bounds->memory_max;
-    x->im.deadline_ms = clock_mono_ms() + (uint64_t)x->bounds->time_ms;
+    bounds_start(x);
     enum wasm_end end = wasm_instance_new(x->m->m, x->bounds->memory_max, &host, &x->i, x->why);
     x->im.i = x->i;
     return abi_ended(x, end);
@@ -132,11 +140,19 @@ static void report_cap(struct execution *x, struct buf *b, const char *code, con
 }
 
 /* Nothing tells that a module was refused memory.  One that traps with more than half of what it
- * may have was, in all likelihood: allocators double. */
+ * may have was, in all likelihood: allocators double.  What its calls take is not counted: they end
+ * when the process has no more. */
 static bool memory_was_short(struct execution *x, uint64_t *size) {
     *size = 0;
     if (x->i) (void)wasm_memory(x->i, size);
-    return x->end == WASM_NO_MEMORY || *size > x->bounds->memory_max / 2;
+    return *size > x->bounds->memory_max / 2;
+}
+
+/* What was more than it may be: processor time, or else all that the clock allows. */
+static int64_t time_observed(const struct execution *x) {
+    uint64_t used_ms = clock_cpu_ms() - x->im.cpu_from_ms;
+    uint64_t most_ms = (uint64_t)x->bounds->time_ms;
+    return (int64_t)(used_ms >= most_ms ? used_ms : most_ms * FRAME_WALL_TIMES);
 }
 
 /* Why an execution did not come to its end (WASM-13, WASM-14). */
@@ -146,8 +162,7 @@ static void report_broken(struct execution *x, struct buf *b) {
     if (x->im.timed_out)
         report_cap(x, b, "wasm_execution_time_exceeded",
                    "the node took longer than the host lets a module execute",
-                   "wasm-execution-time", time_ms,
-                   time_ms + (int64_t)(clock_mono_ms() - x->im.deadline_ms));
+                   "wasm-execution-time", time_ms, time_observed(x));
     else if (x->im.code) report_failed(x, b, x->im.code, x->im.why);
     else if (memory_was_short(x, &size))
         report_cap(x, b, "wasm_memory_cap_exceeded",
@@ -249,6 +264,15 @@ static bool abi_module_load(struct execution *x, struct abi_module *m, struct st
     return execution_begin(x, m->a, STR_NONE) && abi_describe(x, m, report);
 }
 
+/* A trap while a module says who it is has the code of what cannot be loaded. */
+static void report_unloaded(struct execution *x, struct buf *b) {
+    bool version = x->im.code && strcmp(x->im.code, "unsupported_abi_version") == 0;
+    report_failed(x, b, version ? x->im.code : "pack_load_failure",
+                  x->im.timed_out ? "the module takes too long to say who it is"
+                  : !x->im.code || x->end == WASM_WRONG ? x->why
+                                                        : x->im.why);
+}
+
 struct abi_module *abi_load(struct str bytes, const struct abi_bounds *b, struct buf *report,
                             bool *spent) {
     struct abi_module *m = MEM_NEW(struct abi_module);
@@ -260,11 +284,7 @@ struct abi_module *abi_load(struct str bytes, const struct abi_bounds *b, struct
     }
     struct execution x = {.m = m, .bounds = b, .spent = spent};
     bool right = abi_module_load(&x, m, bytes, report);
-    if (!right && !x.im.timed_out && (!x.im.code || x.end == WASM_WRONG))
-        report_failed(&x, report, "pack_load_failure", x.why);
-    else if (!right)
-        report_failed(&x, report, x.im.code ? x.im.code : "pack_load_failure",
-                      x.im.timed_out ? "the module takes too long to say who it is" : x.im.why);
+    if (!right) report_unloaded(&x, report);
     execution_end(&x);
     if (right) return m;
     abi_free(m);

@@ -30,7 +30,10 @@ struct imports {
     struct arena *a;
     struct wasm_instance *i;
     const bool *packed; /* by import: pointer and length come in one i64 (WASM-4) */
-    uint64_t deadline_ms, memory_max;
+    /* Time is over when the process has had so much of a processor, or at the end in any case; the
+     * deadline is when to look. */
+    uint64_t deadline_ms, cpu_from_ms, cpu_until_ms, end_ms;
+    uint64_t memory_max;
     struct str message;
     struct json_members variables, channels;
     struct json_elements closed, recorded;

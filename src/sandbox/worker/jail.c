@@ -1,10 +1,13 @@
 /* jail.c: limits and the filter of system calls. */
+#define _GNU_SOURCE /* SCHED_IDLE */
 #include "sandbox/worker/jail.h"
 
-#include <errno.h>
+#include "base/child.h"
+
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -25,9 +28,6 @@
 #elif defined(__aarch64__)
 #define JAIL_ARCH AUDIT_ARCH_AARCH64
 #endif
-
-/* Where cores are short, the host goes first: a module that computes costs others no latency. */
-#define BEHIND_HOST 10
 
 static bool jail_limit(int what, uint64_t most) {
     const struct rlimit r = {most, most};
@@ -68,11 +68,19 @@ static bool jail_filter(void) {
 }
 #endif
 
+/* Where cores are short, the host goes first: a module executes where a core has nothing else to
+ * do, and leaves it at once.  A low priority is not enough: a thread of the host that wakes up
+ * would wait for the end of the module's slice, several times in one request. */
+static bool jail_last_to_run(void) {
+    const struct sched_param none = {.sched_priority = 0};
+    return sched_setscheduler(0, SCHED_IDLE, &none) == 0;
+}
+
 const char *jail_enter(uint64_t address_max, unsigned cpu_s) {
     /* The thread of the host that started this one lives as long as the host is to live. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return "the death of the host";
-    errno = 0;
-    if (nice(BEHIND_HOST) == -1 && errno != 0) return "priority";
+    if (!jail_last_to_run()) return "priority";
+    child_first_to_go();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "no_new_privs";
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return "dumpable";
     if (!jail_limit(RLIMIT_CORE, 0)) return "core files";

@@ -254,6 +254,28 @@ int store_holders(struct store *s, struct arena *a, struct holder_row_list *out,
     return rc == 0 ? list_read(&q, a, holder_row_read, out, err) : rc;
 }
 
+static int holder_view_read(struct query *q, struct arena *a, void *row, struct wopr_error *err) {
+    (void)err;
+    *(struct holder_view *)row = (struct holder_view){.holder_no = col_int(q, 0),
+                                                      .name = col_str(q, 1, a),
+                                                      .ttl_ms = col_int(q, 2),
+                                                      .until_ms = col_int(q, 3),
+                                                      .runs = col_int(q, 4)};
+    return 0;
+}
+
+int store_holders_view(struct store *s, int64_t max, struct arena *a, struct holder_view_list *out,
+                       struct wopr_error *err) {
+    struct query q;
+    int rc = read_begin(&q, s, SQL_HOLDERS_VIEW, err);
+    if (rc != 0) return rc;
+    bind_int(&q, max);
+    rc = list_read(&q, a, holder_view_read, out, err);
+    for (size_t i = 0; rc == 0 && i < out->n; i++)
+        out->v[i].self = s->joined && out->v[i].holder_no == s->own_no;
+    return rc;
+}
+
 int store_holder_retire(struct store *s, int64_t holder_no, struct wopr_error *err) {
     struct query q;
     int rc = write_begin(s, err);

@@ -9,6 +9,7 @@
 #include "packs/judge.h"
 #include "store/agents.h"
 #include "wire/v1/wire_int.h"
+#include "workspec/parse.h"
 
 enum { DISCOVERY_MAX = 1024 * 1024, ACK_TIMEOUT_S = 10, LAYER2_SECONDS = 14 * 86400 };
 
@@ -389,6 +390,7 @@ static void put_workspec(struct jw *w) {
     jw_key(w, "humanTasks");
     string_list(w, PEOPLE);
     jw_kstrz(w, "path", "/v1/workspec");
+    jw_kint(w, "maxTasks", (int64_t)WS_LIMITS_DEFAULT.tasks); /* WS-141 */
     jw_end_object(w);
 }
 

@@ -45,6 +45,9 @@ static void item_render(struct jw *w, const struct run_list_item *r) {
     snprintf(version, sizeof version, "%d", (int)r->head.shown_engine_version);
     jw_object(w);
     jw_kstr(w, "runId", r->head.run_id);
+    /* As the run's own events name it (lease.acquired). */
+    if (!run_status_final(r->head.status) && r->head.lease_until_ms > 0)
+        jw_kstr_opt(w, "host", r->head.holder);
     jw_kstr(w, "workflowId", r->workflow_id);
     jw_kstrz(w, "status", v1_status_shown(r->head.status));
     v1_time_member(w, "createdAt", r->created_ms);

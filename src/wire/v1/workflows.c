@@ -64,6 +64,7 @@ static void summary_render(struct jw *w, const struct workflow_row *row) {
     jw_kstr(w, "version", row->version);
     hash_member(w, &row->hash);
     jw_kbool(w, "shared", row->tenant.n == 0);
+    if (dialect_of(row->text).n > 0) jw_kstr(w, "language", dialect_of(row->text));
     v1_time_member(w, "createdAt", row->created_ms);
     v1_time_member(w, "updatedAt", row->updated_ms);
     jw_end_object(w);

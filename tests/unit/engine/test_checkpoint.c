@@ -3,7 +3,7 @@
  * they are what the log folds to, and that a load with one, without one or with a damaged one gives
  * the same run.
  */
-#include "engine_world.h"
+#include "checkpoint_kit.h"
 #include "fork_kit.h"
 
 #include "base/clock.h"
@@ -18,7 +18,7 @@
 #include <sched.h>
 #include <stdio.h>
 
-enum { PIECES = 600, PARTS = 3, IMAGE_MAX = 1 << 20, EVENTS_MIN = 256 };
+enum { PIECES = 600, PARTS = 3, EVENTS_MIN = 256 };
 
 TestSuite(engine_checkpoint, .init = world_up, .fini = world_down);
 
@@ -65,73 +65,6 @@ static void part_answer(struct str run, int n) {
     world_wait_status(run, RUN_WAITING_APPROVAL);
 }
 
-/* No run is in memory: what comes next is loaded. */
-static void restart(void) {
-    world_engine_stop();
-    world_engine_start();
-}
-
-static void finding_show(void *ctx, const char *line) {
-    (void)ctx;
-    fprintf(stderr, "%s\n", line);
-}
-
-/* All rows are what the logs fold to, checkpoints included. */
-static void sound(void) {
-    int64_t runs = 0, findings = 0;
-    struct wopr_error err = {0};
-    int rc = host_verify(W.store, NULL, finding_show, NULL, &runs, &findings, &err);
-    cr_assert_eq(rc, 0, "%s", err.message);
-    cr_assert_eq(findings, 0);
-}
-
-struct points {
-    unsigned n;
-    int64_t bytes, gap, last;
-};
-
-static struct run_state *state_fresh(const struct run_origin *o, struct workflow *wf) {
-    struct run_state *s = NULL;
-    cr_assert_eq(run_state_new(wf, &o->meta, &W.cfg.limits, &s, NULL), 0);
-    return s;
-}
-
-/* Each checkpoint of the run is what its log folds to. */
-static struct points checkpoints_check(struct str run, struct workflow *wf) {
-    struct points p = {0};
-    struct run_origin o;
-    struct wopr_error err;
-    struct plan_checkpoint c;
-    const struct state_aside none = {0};
-    int64_t no = world_head(run).run_no;
-    struct event_list log = world_events(run);
-    cr_assert_eq(store_run_origin(W.store, no, W.a, &o, &err), 0);
-    struct run_state *s = state_fresh(&o, wf);
-    while (store_run_checkpoint_next(W.store, no, p.last, W.a, &c, &err) == 0) {
-        struct run_state *t = NULL;
-        struct state_aside aside;
-        struct buf x, y;
-        cr_assert_leq(c.seq, (int64_t)log.n);
-        while (s->next_seq < c.seq) cr_assert_eq(run_state_apply(s, &log.v[s->next_seq], NULL), 0);
-        int rc = run_state_load(c.image, wf, &o.meta, &W.cfg.limits, &t, &aside, &err);
-        cr_assert_eq(rc, 0, "%s", err.message);
-        buf_init(&x, IMAGE_MAX);
-        buf_init(&y, IMAGE_MAX);
-        cr_assert_eq(run_state_save(s, &none, &x), 0);
-        cr_assert_eq(run_state_save(t, &none, &y), 0);
-        cr_assert(str_eq(buf_str(&x), buf_str(&y)), "at %d", (int)c.seq);
-        buf_fini(&x);
-        buf_fini(&y);
-        run_state_free(t);
-        if (c.seq - p.last > p.gap) p.gap = c.seq - p.last;
-        p.last = c.seq;
-        p.bytes += (int64_t)c.image.n;
-        p.n++;
-    }
-    run_state_free(s);
-    return p;
-}
-
 Test(engine_checkpoint, a_long_run_leaves_few_bytes_of_them_and_each_is_true) {
     struct workflow *wf = parts_def(NULL);
     struct str r = run_begin(wf, PIECES);
@@ -141,7 +74,7 @@ Test(engine_checkpoint, a_long_run_leaves_few_bytes_of_them_and_each_is_true) {
     cr_expect_geq(p.n, 3u, "only %u", p.n);
     cr_expect_leq(p.bytes * 4, log_bytes, "%d of %d bytes", (int)p.bytes, (int)log_bytes);
     cr_expect_leq(p.gap, 2 * PIECES);
-    sound();
+    world_sound();
     workflow_unref(wf);
 }
 
@@ -172,7 +105,7 @@ static struct workflow *secret_def(void) {
 /* Loads the run and answers its gate; how many sealed checkpoints there were before. */
 static int64_t load_and_answer(struct str run, int n) {
     int64_t before = world_sql_number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0");
-    restart();
+    world_restart();
     part_answer(run, n);
     return before;
 }
@@ -193,7 +126,7 @@ Test(engine_checkpoint, those_of_a_state_with_sensitive_values_are_sealed /* OBS
                          "' AS BLOB)) > 0 OR instr(image, CAST('WOPRST' AS BLOB)) = 1"),
         0, "none is clear");
     part_answer(r, 0);
-    sound();
+    world_sound();
     cr_expect_geq(load_and_answer(r, 1), 2);
     struct str f = fork_run(r, FORK_BRANCH, world_head(r).next_seq - 1);
     world_wait_status(f, RUN_WAITING_APPROVAL);
@@ -201,38 +134,17 @@ Test(engine_checkpoint, those_of_a_state_with_sensitive_values_are_sealed /* OBS
     cr_expect(measured(r, strlen(CANARY)));
     cr_expect_geq(world_sql_number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0"), 2,
                   "the fork goes on from them");
-    sound();
+    world_sound();
     load_and_answer(f, 2);
     cr_expect(measured(f, strlen(CANARY)));
     cr_expect_eq(world_sql_number("SELECT count(*) FROM run_checkpoints WHERE key_no > 0"), 0,
                  "gone with the last run that needs them");
-    sound();
+    world_sound();
     workflow_unref(wf);
 }
 
-/* What happens to the checkpoints of a waiting run before it is loaded. */
-static const struct {
-    const char *what, *sql;
-} DAMAGE[] = {
-    {"nothing", "SELECT 1"},
-    {"they are gone", "DELETE FROM run_checkpoints"},
-    {"zeros", "UPDATE run_checkpoints SET image = zeroblob(length(image))"},
-    {"empty", "UPDATE run_checkpoints SET image = x''"},
-    {"cut", "UPDATE run_checkpoints SET image = substr(image, 1, length(image) - 1)"},
-    {"a byte", "UPDATE run_checkpoints SET image = CAST(substr(image, 1, 90) || x'07'"
-               " || substr(image, 92) AS BLOB)"},
-    {"another codec", "UPDATE run_checkpoints SET image = CAST(substr(image, 1, 6) || x'ffff'"
-                      " || substr(image, 9) AS BLOB)"},
-    {"the newest is cut", "UPDATE run_checkpoints SET image = substr(image, 1, 50)"
-                          " WHERE (run_no, seq) IN (SELECT run_no, max(seq) FROM run_checkpoints"
-                          " GROUP BY run_no)"},
-    {"of another sequence", "UPDATE run_checkpoints SET seq = seq - 1"},
-    {"beyond the log", "UPDATE run_checkpoints SET seq = seq + 100000"},
-    {"its data key is lost", "UPDATE run_checkpoints SET key_no = 77 WHERE key_no > 0"},
-};
-
 Test(engine_checkpoint, a_load_gives_the_same_run_whatever_became_of_them) {
-    const size_t damages = sizeof DAMAGE / sizeof *DAMAGE;
+    const size_t damages = CHECKPOINT_DAMAGES;
     struct workflow *wf = NULL;
     char *story = NULL;
     for (size_t k = 0; k < 2 * damages; k++) { /* clear ones, then sealed ones */
@@ -244,20 +156,20 @@ Test(engine_checkpoint, a_load_gives_the_same_run_whatever_became_of_them) {
         }
         struct str r = run_begin(wf, PIECES);
         part_answer(r, 0);
-        restart();
+        world_restart();
         world_sql("DELETE FROM run_checkpoints WHERE run_no < (SELECT max(run_no) FROM runs)");
-        world_sql(DAMAGE[i].sql);
+        world_sql(CHECKPOINT_DAMAGE[i].sql);
         part_answer(r, 1);
         part_answer(r, 2);
         world_check_log(r);
         const char *now = world_story(r);
         if (!story) story = arena_cstr(W.a, str_c(now));
-        cr_expect_str_eq(now, story, "%s", DAMAGE[i].what);
-        cr_expect(k < damages || measured(r, strlen(CANARY)), "%s", DAMAGE[i].what);
+        cr_expect_str_eq(now, story, "%s", CHECKPOINT_DAMAGE[i].what);
+        cr_expect(k < damages || measured(r, strlen(CANARY)), "%s", CHECKPOINT_DAMAGE[i].what);
         cr_expect(str_eq(world_head(r).parked, STR_NONE));
     }
     world_sql("DELETE FROM run_checkpoints");
-    sound();
+    world_sound();
     workflow_unref(wf);
 }
 
@@ -271,14 +183,14 @@ Test(engine_checkpoint, a_replay_goes_on_from_its_own_without_divergence) {
     world_wait_event(f, EV_INTERRUPT_REQUESTED, 3);
     world_wait_status(f, RUN_WAITING_APPROVAL);
     cr_expect_geq(checkpoints_check(f, wf).n, 2u);
-    restart();
+    world_restart();
     cr_assert_eq(answer(f, "g2"), 0);
     cr_expect_eq(world_wait_final(f), RUN_COMPLETED);
     cr_expect_eq(world_count(f, EV_REPLAY_DIVERGED), 0);
     part_answer(r, 2);
     char *story = arena_cstr(W.a, str_c(world_story(r)));
     cr_expect_str_eq(world_story(f), story);
-    sound();
+    world_sound();
     workflow_unref(wf);
 }
 
@@ -291,10 +203,10 @@ Test(engine_checkpoint, a_branch_goes_on_from_its_own) {
     world_wait_status(f, RUN_WAITING_APPROVAL);
     part_answer(f, 0);
     cr_expect_geq(checkpoints_check(f, wf).n, 1u);
-    restart();
+    world_restart();
     part_answer(f, 1);
     part_answer(f, 2);
-    sound();
+    world_sound();
     workflow_unref(wf);
 }
 
@@ -314,7 +226,7 @@ Test(engine_checkpoint, a_fork_begins_at_one_of_its_source) {
         fork_same_prefix(r, g, cuts[i] - 1);
         cr_expect_eq(world_count(g, EV_REPLAY_DIVERGED), 0);
     }
-    sound();
+    world_sound();
     workflow_unref(wf);
 }
 
@@ -340,10 +252,10 @@ Test(engine_checkpoint, a_loop_of_conditions_has_them) {
     struct points p = checkpoints_check(r, wf);
     cr_expect_geq(p.n, 3u, "only %u", p.n); /* where plans end is a matter of time */
     cr_expect_leq(p.gap, 3 * EVENTS_MIN);
-    restart();
+    world_restart();
     cr_assert_eq(answer(r, "g0"), 0);
     cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
-    sound();
+    world_sound();
     workflow_unref(wf);
 }
 
@@ -386,7 +298,7 @@ Test(engine_checkpoint, only_long_runs_are_kept_and_few_of_them) {
     memory_empty();
     cr_expect_leq(kept_nr(), (size_t)KEPT_MAX);
     cr_expect_gt(kept_nr(), 0u);
-    sound();
+    world_sound();
     workflow_unref(wf);
 }
 
@@ -404,7 +316,7 @@ Test(engine_checkpoint, an_old_kept_state_folds_on) {
                  0);
     struct run_exec *re = exec_new(W.engine, r, EXEC_LOOKUP);
     re->run_no = no;
-    re->state = state_fresh(&o, cached);
+    re->state = checkpoint_fresh(&o, cached);
     for (int i = 0; i < EVENTS_MIN + 50; i++)
         cr_assert_eq(run_state_apply(re->state, &log.v[i], &err), 0);
     run_state_clean(re->state);
@@ -414,7 +326,7 @@ Test(engine_checkpoint, an_old_kept_state_folds_on) {
     exec_free(re);
     cr_expect_eq(kept_nr(), 1u);
     for (int i = 0; i < PARTS; i++) part_answer(r, i);
-    sound();
+    world_sound();
     workflow_unref(cached);
     workflow_unref(wf);
 }

@@ -324,6 +324,66 @@ Test(documents, a_clarification_has_its_answers_in_the_outputs_ws_117) {
     replays_everywhere(run, RUN_COMPLETED);
 }
 
+/* WS-120: recorded decisions are used where they were given. */
+Test(documents, two_people_answer_in_their_own_order_and_a_replay_as_they_did) {
+    struct str run =
+        doc_start(doc_base("", "{'id':'t0','actor_id':'b','start':'09:00','duration':120},"
+                               "{'id':'t1','actor_id':'a','start':'09:00','duration':1},"
+                               "{'id':'t2','actor_id':'m','start':'09:00','duration':30}"),
+                  APPROVAL);
+    world_wait_event(run, EV_INTERRUPT_REQUESTED, 2);
+    world_wait_status(run, RUN_WAITING_APPROVAL);
+    cr_assert_eq(world_answer(run, "t1", ACCEPT, NULL), 0);
+    world_wait_event(run, EV_NODE_COMPLETED, 2);
+    cr_assert_eq(world_answer(run, "t0", ACCEPT, NULL), 0);
+    cr_assert_eq(world_wait_final(run), RUN_COMPLETED);
+    replays_everywhere(run, RUN_COMPLETED);
+}
+
+static void expect_var(struct str run, const char *name, const char *value) {
+    struct str raw = world_var(run, name);
+    cr_expect(str_eqc(raw, value), "%s: " STR_FMT, name, STR_ARG(raw));
+}
+
+Test(documents, variables_are_the_properties_of_what_exists_ws_143) {
+    struct str run = doc_start(
+        doc_base("{'id':'q','type':'equipment','name':'Q','properties':{'state':'s','a.b':1,"
+                 "'pos':{'x':1,'y':2}}}",
+                 "{'id':'t1','actor_id':'a','start':'09:00','duration':30,'interactions':["
+                 "{'target_id':'q','property_changes':{'pos.x':{'delta':4},'u.v':{'set':1},"
+                 "'a.b':{'set':2},'':{'set':null}}},"
+                 "{'target_id':'q','property_changes':{'u':{'set':{'w':1}}}},"
+                 "{'target_id':'q','temporary':true,"
+                 "'property_changes':{'pos.q.k':{'set':1},'new.q':{'set':1}}}]}"),
+        NULL);
+    cr_assert_eq(world_wait_final(run), RUN_COMPLETED, "%s", doc_story(run));
+    expect_var(run, "q.pos", "{\"x\":5,\"y\":2}");
+    expect_var(run, "q.u", "{\"w\":1}");
+    expect_var(run, "q.a.b", "2");
+    expect_var(run, "q.", "null"); /* the empty name is one, and no word about q itself */
+    expect_var(run, "q.state", "\"s\"");
+    static const char *const GONE[] = {"q.pos.x", "q.pos.q.k", "q.u.v", "q.new", "q.new.q", "q"};
+    for (size_t i = 0; i < sizeof GONE / sizeof *GONE; i++)
+        cr_expect_eq(world_var(run, GONE[i]).n, 0u, "%s", GONE[i]);
+    replays_everywhere(run, RUN_COMPLETED);
+}
+
+/* All of it is in the commit that creates the run. */
+Test(documents, a_run_that_asks_and_fails_at_once_leaves_no_question) {
+    world_engine_stop();
+    W.cfg.create_ms_max = 60000;
+    world_engine_start();
+    struct str run = doc_start(
+        doc_base("", ASKING("'interrupt':'approval'") ",{'id':'t2','actor_id':'a','start':'09:00',"
+                                                      "'duration':30,'interactions':[{'target_id':'"
+                                                      "m','property_changes':{'state':"
+                                                      "{'from':'off','to':'on'}}}]}"),
+        NULL);
+    cr_assert_eq(world_wait_final(run), RUN_FAILED);
+    cr_assert_eq(world_count(run, EV_INTERRUPT_REQUESTED), 1);
+    cr_expect_eq(world_sql_number("SELECT count(*) FROM interrupts WHERE state = 0"), 0);
+}
+
 Test(documents_clock, nobody_answers_in_time_and_all_is_taken_back_ws_119) {
     struct str run = doc_start(
         doc_base("", ASKING("'interrupt':'approval','timeoutMs':60000,'approversList':['x']")),
@@ -338,6 +398,7 @@ Test(documents_clock, nobody_answers_in_time_and_all_is_taken_back_ws_119) {
     cr_expect_not_null(strstr(doc_story(run), "node.failed t1 \"interrupt_timeout\"\n"));
     cr_expect(str_eqc(world_var(run, "p.quantity"), "0"));
     world_check_log(run);
+    replays_everywhere(run, RUN_FAILED);
 }
 
 /* --- the real clock --- */

@@ -37,7 +37,7 @@ static struct str token_of(struct arena *a, const char *iss, const char *sub) {
     buf_addc(&b, '.');
     base64url_encode(&b, arena_printf(a,
                                       "{\"iss\":\"https://%s\",\"aud\":\"w\",\"sub\":\"%s\","
-                                      "\"exp\":1800000001.5,\"scope\":\"runs:read x\"}",
+                                      "\"exp\":1800000001.5,\"scope\":\"runs:read host:read x\"}",
                                       iss, sub));
     cr_assert_eq(ed25519_sign(&key, buf_str(&b), sig, NULL), 0);
     buf_addc(&b, '.');
@@ -71,7 +71,7 @@ Test(http_issuers, a_subject_passes_for_nobody_elses) {
     cr_expect(str_eqc(one.key_id, "one:alice") && str_eqc(one.subject_issuer, "https://one"));
     cr_expect_eq(one.lane, LANE_OAUTH2, "D18");
     cr_expect(one.test_mode && one.authenticated && str_eqc(one.tenant, "t"));
-    cr_expect_eq(one.scopes, scope_bit_of(STR("runs:read")));
+    cr_expect_eq(one.scopes, scope_bit_of(STR("runs:read")), "no word makes an operator (AUTH-6)");
     cr_expect_eq(one.token_ends_ms, NOW_MS + 1500 + 60000);
     struct principal odd = who(s, a, "one", "alice smith");
     cr_expect(str_starts(odd.subject_id, STR("one#")) && odd.subject_id.n == 4 + 32,

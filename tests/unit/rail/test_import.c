@@ -236,6 +236,35 @@ IMPORT(what_is_removed_is_gone_and_can_come_back /* WR-82 */) {
     calls_fine(&d, "again", calls_continue(&d, state0, ack0, CALLS_NOTES));
 }
 
+static void down_damaged(void) {
+    calls_down(&d);
+    calls_down(&c);
+}
+Test(rail_import, what_a_session_refers_to_is_checked_against_its_digest, .init = up,
+     .fini = down_damaged) { /* WR-81, WR-175, WR-239 */
+    static const char *const DAMAGE[] = {"UPDATE wr_blob SET bytes = '{}' WHERE kind = 1",
+                                         "DELETE FROM wr_blob WHERE kind = 2"};
+    struct arena *scratch = arena_new(1 << 20);
+    for (int i = 0; i < 2; i++) {
+        calls_fine(&d, "start", calls_start(&d, ""));
+        struct str id = calls_get(&d, "session.sessionId"), json;
+        struct rail_session s = calls_session(&d, id);
+        const struct rail_export x = {.tenant = d.who.tenant, .session_id = id, .version = "test"};
+        cr_assert_eq(rail_session_blobs(d.k.s, &s, scratch, &d.f), 0, "%s", d.f.e.message);
+        cr_assert_eq(kit_foreign(&d.k, DAMAGE[i]), SQLITE_OK);
+        cr_expect_neq(rail_session_blobs(d.k.s, &s, scratch, &d.f), 0);
+        cr_expect_neq(rail_bundle_export(d.rail, &x, d.a, &json, &d.f), 0);
+        cr_expect_eq(d.f.code, i == 0 ? WR_SNAPSHOT_STORE_CORRUPTION_DETECTED
+                                      : WR_PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED);
+        rail_session_fini(&s);
+        if (i > 0) break;
+        calls_fine(&d, "resume", calls_tool(&d, WR_TOOL_RESUME, STR("{}")));
+        cr_expect(str_eqc(calls_get(&d, "candidates"), "[]"), STR_FMT, STR_ARG(d.reply));
+        cr_assert_eq(kit_foreign(&d.k, "DELETE FROM wr_blob"), SQLITE_OK);
+    }
+    arena_free(scratch);
+}
+
 IMPORT(old_sessions_go_unless_one_is_damaged /* WR-83 */) {
     bool more = true;
     calls_fine(&d, "a", calls_start(&d, ""));

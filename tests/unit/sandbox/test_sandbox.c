@@ -234,19 +234,47 @@ Test(sandbox, one_that_the_engine_cannot_stop_is_killed) { /* WASM-13, PACK-62 *
 }
 
 Test(sandbox, a_tenant_never_shares_a_worker_with_another) { /* PACK-62 */
-    struct sandbox *s = sandbox(1, 0, 0);
+    static const struct {
+        const char *tenant;
+        unsigned started;                                          /* workers, by then */
+    } CASES[] = {{"a", 1}, {"b", 2}, {"a", 2}, {"b", 2}, {"a", 2}, /* each keeps its own */
+                 {"c", 3}, {"a", 3}, {"c", 3}, /* b's was not used for longest: replaced */
+                 {"b", 4}, {"c", 4}, {"a", 5}};
+    struct sandbox *s = sandbox(1, 0, 0); /* two for all */
     char digest[SANDBOX_DIGEST + 1];
     struct sandbox_stats st;
     int rc;
     keep(s, "kit.wasm", digest);
-    for (int i = 0; i < 4; i++)
-        says(ask_as(s, i % 2 ? "a" : "b", digest, "counts", MESSAGE, &rc), "\"output\":1}");
-    sandbox_stats(s, &st);
-    cr_expect_eq(st.started, 4);
-    for (int i = 0; i < 4; i++)
-        says(ask_as(s, "a", digest, "counts", MESSAGE, &rc), "\"output\":1}");
-    sandbox_stats(s, &st);
-    cr_expect_eq(st.started, 4);
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        says(ask_as(s, CASES[i].tenant, digest, "counts", MESSAGE, &rc), "\"output\":1}");
+        sandbox_stats(s, &st);
+        cr_expect_eq(st.started, CASES[i].started, "%zu: %d", i, (int)st.started);
+    }
+    sandbox_free(s);
+}
+
+/* What one tenant does, long or short, keeps no other from beginning. */
+Test(sandbox, a_tenant_never_has_all_workers) {
+    enum { LONG = 6 };
+    static struct waiting spins[LONG];
+    struct sandbox *s = sandbox(1, 0, 60000);
+    char digest[SANDBOX_DIGEST + 1];
+    uint64_t ids[LONG];
+    int rc;
+    keep(s, "kit.wasm", digest);
+    for (int i = 0; i < LONG; i++) {
+        const struct sandbox_request r = {.tenant = STR("flood"),
+                                          .module = str_c(digest),
+                                          .node = STR("vendor.test.kit.spins"),
+                                          .message = STR(MESSAGE),
+                                          .id = &ids[i]};
+        waiting_init(&spins[i]);
+        cr_assert_eq(sandbox_submit(s, &r, answered, &spins[i], NULL), 0);
+    }
+    says(ask_as(s, "other", digest, "counts", MESSAGE, &rc), "\"output\":1}");
+    for (int i = 0; i < LONG; i++) cr_expect_not(spins[i].done, "a minute is not over");
+    for (int i = LONG; i-- > 0;) sandbox_cancel(s, ids[i]);
+    for (int i = 0; i < LONG; i++) wait_done(&spins[i]);
     sandbox_free(s);
 }
 
@@ -336,25 +364,24 @@ Test(sandbox, what_is_given_up_ends_at_once) { /* WASM-13: cancel traps the inst
     sandbox_free(s);
 }
 
-Test(sandbox, a_flood_of_one_tenant_does_not_starve_another) {
-    enum { FLOOD = 60 };
-    static struct waiting flood[FLOOD], other;
+/* Two have all workers, and more to do than there is time for: a third has its turn, too. */
+Test(sandbox, floods_of_tenants_do_not_starve_another) {
+    enum { FLOOD = 20, EACH_MS = 60 };
+    static struct waiting flood[FLOOD];
     struct sandbox *s = sandbox(1, 0, 60000);
     char digest[SANDBOX_DIGEST + 1];
+    int done = 0, rc;
     keep(s, "kit.wasm", digest);
-    struct sandbox_request r = {.tenant = STR("flood"),
-                                .module = str_c(digest),
-                                .node = STR("vendor.test.kit.counts"),
-                                .message = STR(MESSAGE)};
     for (int i = 0; i < FLOOD; i++) {
+        const struct sandbox_request r = {.tenant = i % 2 ? STR("one") : STR("two"),
+                                          .module = str_c(digest),
+                                          .node = STR("vendor.test.kit.spins"),
+                                          .message = STR(MESSAGE),
+                                          .time_ms = EACH_MS};
         waiting_init(&flood[i]);
         cr_assert_eq(sandbox_submit(s, &r, answered, &flood[i], NULL), 0);
     }
-    waiting_init(&other);
-    r.tenant = STR("other");
-    cr_assert_eq(sandbox_submit(s, &r, answered, &other, NULL), 0);
-    wait_done(&other);
-    int done = 0;
+    says(ask_as(s, "other", digest, "counts", MESSAGE, &rc), "\"output\":1}");
     for (int i = 0; i < FLOOD; i++) {
         pthread_mutex_lock(&flood[i].mu);
         done += flood[i].done;

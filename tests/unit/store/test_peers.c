@@ -66,6 +66,20 @@ Test(peers, a_dead_host_with_a_run_is_not_buried) {
     cr_expect_eq(l.n, 0u);
 }
 
+Test(peers, what_hosts_hold_is_counted_up_to_a_bound) {
+    struct holder_view_list l;
+    int64_t last;
+    (void)kit_run(&w, "run_1", 1); /* host-1's */
+    (void)kit_run(&w, "run_2", 1);
+    int64_t own = join(w.s, "a", &last);
+    cr_assert_eq(store_holders_view(w.s, 100, w.a, &l, &w.err), 0);
+    cr_assert_eq(l.n, 2u);
+    cr_expect(str_eqc(l.v[0].name, "host-1") && l.v[0].runs == 2 && !l.v[0].self);
+    cr_expect(l.v[1].holder_no == own && l.v[1].runs == 0 && l.v[1].self && l.v[1].ttl_ms == 2000);
+    cr_assert_eq(store_holders_view(w.s, 1, w.a, &l, &w.err), 0);
+    cr_expect_eq(l.v[0].runs, 1);
+}
+
 Test(peers, transactions_tell_the_others_exactly_what_moved /* STORE-16 */) {
     int64_t last_a, last_b, v0, v1;
     struct move_row_list l;

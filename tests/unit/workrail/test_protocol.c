@@ -485,6 +485,20 @@ Test(workrail_protocol, a_retry_attempt_belongs_to_its_blocked_node_alone_wr_126
     kit_same("from there", rail_get(r.reply, "kind"), STR("ok"));
     fine("the block itself", rail_continue(&r, blocked, retry, RAIL_NOTES));
     kit_same("the block itself", rail_get(r.reply, "kind"), STR("ok"));
+    fine("used", rail_continue(&r, blocked, STR_NONE, ""));
+    cr_expect_not(str_eq(rail_get(r.reply, "retryAckToken"), retry));
+}
+
+Test(workrail_protocol, a_retry_that_goes_on_with_gaps_is_used_up_wr_126, .init = up,
+     .fini = down) {
+    rail_start(&r, NULL);
+    fine("blocked", rail_next(&r, ""));
+    struct str blocked = rail_get(r.reply, "stateToken"),
+               retry = rail_get(r.reply, "retryAckToken");
+    fine("with a gap", rail_next(&r, ",\"preferences\":{\"autonomy\":\"full_auto_never_stop\"}"));
+    kit_same("with a gap", rail_get(r.reply, "kind"), STR("ok"));
+    fine("again", rail_continue(&r, blocked, STR_NONE, ""));
+    cr_expect_not(str_eq(rail_get(r.reply, "retryAckToken"), retry));
 }
 
 Test(workrail_protocol, what_only_the_user_can_do_blocks_for_good_q_4, .init = up, .fini = down) {

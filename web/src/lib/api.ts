@@ -17,6 +17,8 @@ export interface Watch {
   refused(error: ApiError): void; // 401: the key holds no more
 }
 
+const ANSWER_MS = 20000; // to an answer that is no stream
+
 export type Query = Record<string, string | number | undefined>;
 
 export function target(path: string, query: Query = {}): string {
@@ -44,14 +46,31 @@ export class Api {
     }
     for (let tries = 0; ; tries++) {
       try {
-        const response = await this.open(method, path, headers, body === undefined ? undefined : print(body), signal);
-        const text = await response.text();
+        const text = await this.whole(method, path, headers, body === undefined ? undefined : print(body), signal);
         return text === "" ? null : parse(text);
       } catch (e) {
         const lost = e instanceof ApiError && e.away && body !== undefined && tries < 2;
         if (!lost) throw e;
         await new Promise((resolve) => setTimeout(resolve, 300 * (tries + 1)));
       }
+    }
+  }
+
+  /** A whole answer, within a time: a connection that is dead in silence holds no page up. */
+  private async whole(method: string, path: string, headers: Record<string, string>, body?: string, signal?: AbortSignal): Promise<string> {
+    const late = new AbortController();
+    const stop = (): void => late.abort();
+    const timer = setTimeout(stop, ANSWER_MS);
+    signal?.addEventListener("abort", stop, { once: true });
+    try {
+      return await (await this.open(method, path, headers, body, late.signal)).text();
+    } catch (e) {
+      if (signal?.aborted || e instanceof ApiError) throw e;
+      this.watch.away();
+      throw new ApiError(0, "unreachable", "the host does not answer");
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", stop);
     }
   }
 

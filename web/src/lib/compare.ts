@@ -20,24 +20,47 @@ export function plain(value: Json, runId: string): Json {
 }
 
 export interface Pair {
-  left: Event | undefined;
-  right: Event | undefined;
+  left: number | undefined; // sequences
+  right: number | undefined;
   same: boolean;
 }
 
-/** The events of both that count, in pairs; first: the index of the first pair that differs, -1: none does. */
-export function pair(left: Iterable<Event>, right: Iterable<Event>): { pairs: Pair[]; first: number } {
-  const a = [...left].filter((e) => !ASIDE.has(e.type));
-  const b = [...right].filter((e) => !ASIDE.has(e.type));
-  const pairs: Pair[] = [];
-  let first = -1;
-  for (let i = 0; i < Math.max(a.length, b.length); i++) {
-    const x = a[i];
-    const y = b[i];
-    const same =
-      x !== undefined && y !== undefined && x.type === y.type && x.nodeId === y.nodeId && equal(plain(x.payload, x.runId), plain(y.payload, y.runId));
-    if (!same && first < 0) first = i;
-    pairs.push({ left: x, right: y, same });
+/** The events of both that count, in pairs, as they arrive. */
+export class Pairs {
+  /** The index of the first pair that differs or lacks a side; -1: none does. */
+  private parted = -1;
+  private readonly all: Pair[] = [];
+  private readonly open: Event[] = []; // of the side that is ahead, until the other has its event
+  private opened = 0; // of these are paired
+  private ahead: "left" | "right" = "left";
+
+  get length(): number {
+    return this.all.length;
   }
-  return { pairs, first };
+
+  get first(): number {
+    const single = this.all.length - (this.open.length - this.opened);
+    return this.parted >= 0 ? this.parted : single < this.all.length ? single : -1;
+  }
+
+  at(i: number): Pair | undefined {
+    return this.all[i];
+  }
+
+  add(side: "left" | "right", e: Event): void {
+    if (ASIDE.has(e.type)) return;
+    const other = this.ahead !== side ? this.open[this.opened] : undefined;
+    if (!other) {
+      this.ahead = side;
+      this.open.push(e);
+      this.all.push({ left: undefined, right: undefined, same: false, [side]: e.sequence });
+      return;
+    }
+    const i = this.all.length - (this.open.length - this.opened);
+    const p = this.all[i] as Pair;
+    p[side] = e.sequence;
+    p.same = other.type === e.type && other.nodeId === e.nodeId && equal(plain(other.payload, other.runId), plain(e.payload, e.runId));
+    if (!p.same && this.parted < 0) this.parted = i;
+    if (++this.opened === this.open.length) [this.open.length, this.opened] = [0, 0];
+  }
 }

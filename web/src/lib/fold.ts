@@ -7,17 +7,18 @@ import { Regions } from "./loops";
 import { isDocument } from "./plan";
 import { isFinal, type Definition, type Event, type NodeState, type Snapshot, type Status } from "./types";
 
+/** Never changed, only replaced: copies of a fold share them. */
 interface Node {
-  status: string;
-  attempt: number;
-  startedAt?: string;
-  completedAt?: string;
-  outputs?: Json;
-  error?: Json;
-  retrying?: boolean;
-  waits?: Status;
-  since?: number; // sequence of its node.suspended
-  touched?: boolean;
+  readonly status: string;
+  readonly attempt: number;
+  readonly startedAt?: string;
+  readonly completedAt?: string;
+  readonly outputs?: Json | undefined;
+  readonly error?: Json | undefined;
+  readonly retrying?: boolean;
+  readonly waits?: Status;
+  readonly since?: number; // sequence of its node.suspended
+  readonly touched?: boolean;
 }
 const WAIT_ORDER: Status[] = ["waiting-approval", "waiting-input", "waiting-external"];
 const ENDED = new Set(["completed", "failed", "skipped", "cancelled"]);
@@ -64,7 +65,7 @@ export class Fold {
   copy(): Fold {
     const to = new Fold(null);
     to.regions = this.regions;
-    for (const [id, node] of this.nodes) to.nodes.set(id, { ...node });
+    for (const [id, node] of this.nodes) to.nodes.set(id, node);
     for (const [name, value] of this.variables) to.variables.set(name, value);
     for (const [name, channel] of this.channels) to.channels.set(name, channel.copy());
     for (const id of this.suspended) to.suspended.add(id);
@@ -151,12 +152,12 @@ export class Fold {
     this.status = status;
     this.completedAt = this.last;
     this.currentNodeId = undefined;
-    for (const node of this.nodes.values()) node.retrying = false;
+    for (const [id, node] of this.nodes) if (node.retrying) this.nodes.set(id, { ...node, retrying: false });
   }
 
   private interrupted(id: string): void {
     const node = this.nodes.get(id);
-    if (node) Object.assign(node, { status: "pending", retrying: true });
+    if (node) this.nodes.set(id, { ...node, status: "pending", retrying: true });
   }
 
   /** Variables of a document are what exists (WS-104): one without a next value is gone, and with a thing all that belongs to it. */
@@ -186,40 +187,41 @@ export class Fold {
   }
 
   private move(e: Event, id: string, p: Obj): void {
-    let node = this.nodes.get(id);
-    if (!node) this.nodes.set(id, (node = { status: "pending", attempt: 0 }));
+    const node = this.nodes.get(id) ?? { status: "pending", attempt: 0 };
+    const change = (to: Partial<Node>): unknown => this.nodes.set(id, { ...node, ...to });
     this.suspended.delete(id);
     switch (e.type) {
       case "node.started": {
         if (ENDED.has(node.status)) this.renew(id);
         const attempt = numberOf(p["attempt"]) ?? (node.retrying ? node.attempt + 1 : 0);
-        this.nodes.set(id, { status: "running", attempt, startedAt: this.last, touched: true });
+        this.nodes.set(id, { status: "running", attempt, startedAt: this.last, touched: true }); // nothing of an earlier round stays
         break;
       }
       case "node.completed":
-        Object.assign(node, { status: "completed", completedAt: this.last, outputs: p["outputs"] ?? {}, touched: true });
+        change({ status: "completed", completedAt: this.last, outputs: p["outputs"] ?? {}, touched: true });
         break;
       case "node.failed":
-        Object.assign(node, { status: "failed", completedAt: this.last, outputs: undefined, error: p["error"], retrying: false, touched: true });
+        change({ status: "failed", completedAt: this.last, outputs: undefined, error: p["error"], retrying: false, touched: true });
         break;
       case "node.suspended":
-        Object.assign(node, { status: "suspended", waits: waitsAs(textOf(p["kind"]), textOf(p["reason"])), since: e.sequence });
+        change({ status: "suspended", waits: waitsAs(textOf(p["kind"]), textOf(p["reason"])), since: e.sequence });
         this.suspended.add(id);
         break;
       case "node.resumed":
-        node.status = "running";
+        change({ status: "running" });
         break;
       case "node.retried":
-        Object.assign(node, { status: "pending", retrying: true });
+        change({ status: "pending", retrying: true });
         break;
       case "node.skipped":
       case "node.cancelled":
-        Object.assign(node, {
+        change({
           status: e.type === "node.skipped" ? "skipped" : "cancelled", completedAt: this.last, outputs: undefined, retrying: false, touched: true,
         });
         break;
       default: // node.suspend-failed: it still runs
         if (node.status === "suspended") this.suspended.add(id);
+        change({});
     }
   }
 
@@ -248,9 +250,15 @@ export class Fold {
     this.currentNodeId = best;
   }
 
+  /** As nodeState says; none: nothing is known of it. */
+  nodeStatus(id: string): string {
+    const n = this.nodes.get(id);
+    return !n || (n.status === "pending" && !n.touched && !n.retrying) ? "none" : n.status;
+  }
+
   nodeState(id: string): NodeState | undefined {
     const n = this.nodes.get(id);
-    if (!n || (n.status === "pending" && !n.touched && !n.retrying)) return undefined;
+    if (!n || this.nodeStatus(id) === "none") return undefined;
     const out: NodeState = { status: n.status, attempt: n.attempt };
     for (const name of ["startedAt", "completedAt", "outputs", "error"] as const) if (n[name] !== undefined) out[name] = n[name] as string;
     return out;

@@ -2,7 +2,8 @@
 import type { Event } from "./types";
 
 export const PAGE = 500;
-const BYTES_MAX = 48 * 1024 * 1024; // of events, as text
+const BYTES_MAX = 16 * 1024 * 1024; // of events, by estimate
+const BYTES_KEPT = (BYTES_MAX / 8) * 7; // so that a page that tails for hours neither grows nor swings
 
 interface Page {
   events: (Event | undefined)[];
@@ -12,6 +13,9 @@ interface Page {
 
 export class EventLog {
   length = 0; // of the log, as far as known
+  /** Counts what arrived out of turn: whoever has looked through the log looks again. */
+  turn = 0;
+  held = 0; // events in memory
   private readonly pages = new Map<number, Page>();
   private bytes = 0;
   private clock = 0;
@@ -20,6 +24,17 @@ export class EventLog {
     const page = this.pages.get(Math.floor(seq / PAGE));
     if (page) page.used = this.clock++;
     return page?.events[seq % PAGE];
+  }
+
+  /** The first event in memory from a sequence on; looking does not keep it. */
+  from(seq: number): Event | undefined {
+    while (seq < this.length) {
+      const page = this.pages.get(Math.floor(seq / PAGE));
+      const e = page?.events[seq % PAGE];
+      if (e) return e;
+      seq = page ? seq + 1 : (Math.floor(seq / PAGE) + 1) * PAGE;
+    }
+    return undefined;
   }
 
   has(page: number): boolean {
@@ -40,6 +55,8 @@ export class EventLog {
         const size = weigh(e);
         page.bytes += size;
         this.bytes += size;
+        this.held++;
+        if (e.sequence < this.length) this.turn++;
       }
       page.events[e.sequence % PAGE] = e;
       if (e.sequence >= this.length) this.length = e.sequence + 1;
@@ -51,16 +68,11 @@ export class EventLog {
   private forget(): void {
     const oldest = [...this.pages].sort((a, b) => a[1].used - b[1].used);
     for (const [no, page] of oldest) {
-      if (this.bytes <= BYTES_MAX / 2) break;
+      if (this.bytes <= BYTES_KEPT) break;
       this.pages.delete(no);
       this.bytes -= page.bytes;
+      for (const e of page.events) if (e) this.held--;
     }
-  }
-
-  get held(): number {
-    let n = 0;
-    for (const page of this.pages.values()) n += page.events.filter(Boolean).length;
-    return n;
   }
 
   *all(): Iterable<Event> {

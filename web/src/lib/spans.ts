@@ -13,30 +13,43 @@ export interface Span {
 }
 export interface Lane {
   nodeId: string;
-  spans: Span[];
-  firstSeq: number;
+  spans: Span[]; // the latest
+  attempts: number; // of all
+  from: number; // of the first
 }
+const SPANS_MAX = 512; // of a node, in memory
 
 export class Spans {
   readonly lanes = new Map<string, Lane>();
   from = Infinity;
   to = 0;
-  /** When the run itself was paused. */
-  readonly pauses: { from: number; to: number | undefined }[] = [];
+  private readonly order: Lane[] = []; // in which nodes are first heard of
 
   private lane(e: Event, id: string): Lane {
-    let lane = this.lanes.get(id);
-    if (!lane) this.lanes.set(id, (lane = { nodeId: id, spans: [], firstSeq: e.sequence }));
+    return this.lanes.get(id) ?? this.open({ nodeId: id, spans: [], attempts: 0, from: Date.parse(e.timestamp) });
+  }
+
+  private open(lane: Lane): Lane {
+    this.lanes.set(lane.nodeId, lane);
+    this.order.push(lane);
     return lane;
+  }
+
+  get count(): number {
+    return this.order.length;
+  }
+
+  at(i: number): Lane | undefined {
+    return this.order[i];
   }
 
   static of(snapshot: Snapshot): Spans {
     const spans = new Spans();
-    for (const [id, n] of Object.entries(snapshot.nodeStates)) {
-      if (!n.startedAt) continue;
-      const from = Date.parse(n.startedAt);
+    const begun = Object.entries(snapshot.nodeStates).filter(([, n]) => n.startedAt).sort((a, b) => ((a[1].startedAt as string) < (b[1].startedAt as string) ? -1 : 1));
+    for (const [id, n] of begun) {
+      const from = Date.parse(n.startedAt as string);
       const to = n.completedAt ? Date.parse(n.completedAt) : undefined;
-      spans.lanes.set(id, { nodeId: id, firstSeq: from, spans: [{ from, to, kind: "work", outcome: n.status, attempt: n.attempt, seq: -1, note: "" }] });
+      spans.open({ nodeId: id, attempts: 1, from, spans: [{ from, to, kind: "work", outcome: n.status, attempt: n.attempt, seq: -1, note: "" }] });
       spans.from = Math.min(spans.from, from);
       spans.to = Math.max(spans.to, to ?? from);
     }
@@ -47,8 +60,6 @@ export class Spans {
     const now = Date.parse(e.timestamp);
     this.from = Math.min(this.from, now);
     this.to = Math.max(this.to, now);
-    if (e.type === "run.paused") this.pauses.push({ from: now, to: undefined });
-    if (e.type === "run.resumed" || e.type.startsWith("run.c") || e.type === "run.failed") this.resume(now);
     if (e.nodeId === undefined || !e.type.startsWith("node.")) return;
     const lane = this.lane(e, e.nodeId);
     const what = e.type.slice(5);
@@ -56,6 +67,8 @@ export class Spans {
     const attempt = numberOf(at(e.payload, "attempt")) ?? open?.attempt ?? 0;
     const begin = (kind: Span["kind"], outcome: string, note = ""): void => {
       lane.spans.push({ from: now, to: undefined, kind, outcome, attempt, seq: e.sequence, note });
+      if (kind === "work") lane.attempts++;
+      if (lane.spans.length > SPANS_MAX) lane.spans.splice(0, SPANS_MAX / 2);
     };
     const close = (outcome?: string): void => {
       if (!open || open.to !== undefined) return;
@@ -76,12 +89,10 @@ export class Spans {
       begin("backoff", "retried", textOf(at(e.payload, "lastError", "message")));
     } else if (what === "completed" || what === "failed" || what === "skipped" || what === "cancelled") {
       if (open && open.to === undefined) close(what);
-      else lane.spans.push({ from: now, to: now, kind: "work", outcome: what, attempt, seq: e.sequence, note: textOf(at(e.payload, "reason")) });
+      else {
+        begin("work", what, textOf(at(e.payload, "reason")));
+        (lane.spans[lane.spans.length - 1] as Span).to = now;
+      }
     }
-  }
-
-  private resume(now: number): void {
-    const last = this.pauses[this.pauses.length - 1];
-    if (last && last.to === undefined) last.to = now;
   }
 }

@@ -7,6 +7,7 @@ export interface Frame {
 }
 
 export class SseReader {
+  comments = 0;
   private rest = "";
   private id = "";
   private event = "";
@@ -33,7 +34,7 @@ export class SseReader {
 
   private line(line: string): void {
     const colon = line.indexOf(":");
-    if (colon === 0) return; // a comment
+    if (colon === 0) return void this.comments++;
     const name = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
     if (name === "data") this.data.push(value);

@@ -6,13 +6,14 @@ import type { Event } from "./types";
 
 export interface Tail {
   events(batch: Event[]): void;
-  /** live: the stream is open; waiting: it is opened again after a pause; ended: nothing will follow. */
-  state(now: "live" | "waiting" | "ended" | "failed", why?: ApiError): void;
+  /** live: the stream is open; silent: it is, but not even a keep-alive arrives; waiting: it is opened again after a pause; ended: nothing will follow. */
+  state(now: "live" | "silent" | "waiting" | "ended" | "failed", why?: ApiError): void;
 }
 
 const SLICE_MS = 8; // of work, then the browser may draw
 const PAUSE_MS = [250, 500, 1000, 2000, 4000];
-const SILENCE_MS = 45000; // three keep-alives: the connection is dead, whatever the system says
+const KEEPALIVE_MS = 15000; // of a host whose own is not known yet
+const SILENT_MS = 3000; // the least that is called silence
 const UNSEEN_MS = 15000; // then the connection is given back: browsers have few to one host, and a tab that nobody sees resumes when somebody does
 const ENDS = new Set(["run.completed", "run.failed", "run.cancelled"]);
 
@@ -39,8 +40,13 @@ export async function follow(api: Api, runId: string, after: number, tail: Tail,
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
   });
 }
 
@@ -51,6 +57,7 @@ function seen(signal: AbortSignal): Promise<void> {
     const done = (): void => {
       if (document.hidden && !signal.aborted) return;
       document.removeEventListener("visibilitychange", done);
+      signal.removeEventListener("abort", done);
       resolve();
     };
     document.addEventListener("visibilitychange", done);
@@ -60,11 +67,52 @@ function seen(signal: AbortSignal): Promise<void> {
 
 const breathe = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
+let known = 0; // the longest time between keep-alives of the host, in any of its streams
+
+/** Nothing arrives: after more than two keep-alives that is said, after more than three the connection is dead, whatever the system says. */
+class Silence {
+  private last = performance.now();
+  private timer = 0;
+  private said = false;
+  private greeted = false;
+
+  constructor(private readonly say: () => void, private readonly dead: () => void) {
+    this.wait();
+  }
+
+  /** true: it was called silent before. */
+  heard(comment: boolean): boolean {
+    const now = performance.now();
+    if (comment && this.greeted) known = Math.min(KEEPALIVE_MS, Math.max(SILENT_MS / 3, known, now - this.last));
+    this.greeted = this.greeted || comment; // the first tells of no time
+    this.last = now;
+    const was = this.said;
+    this.said = false;
+    return was;
+  }
+
+  end(): void {
+    clearTimeout(this.timer);
+  }
+
+  /** One timer however much arrives: it looks at the clock when it fires. */
+  private wait(): void {
+    const since = performance.now() - this.last;
+    const keepalive = known || KEEPALIVE_MS;
+    if (since >= 4 * keepalive) return this.dead();
+    if (since >= 2.5 * keepalive && !this.said) {
+      this.said = true;
+      this.say();
+    }
+    this.timer = window.setTimeout(() => this.wait(), Math.min(KEEPALIVE_MS, Math.max(50, (this.said ? 4 : 2.5) * keepalive - since)));
+  }
+}
+
 async function once(api: Api, runId: string, cursor: () => number, moved: (seq: number) => void, tail: Tail, signal: AbortSignal): Promise<boolean> {
   const cut = new AbortController();
   const stop = (): void => cut.abort();
   signal.addEventListener("abort", stop, { once: true });
-  let silence = setTimeout(stop, SILENCE_MS);
+  const silence = new Silence(() => tail.state("silent"), stop);
   let unseen = 0;
   const watch = (): void => {
     clearTimeout(unseen);
@@ -77,17 +125,19 @@ async function once(api: Api, runId: string, cursor: () => number, moved: (seq: 
     if (cursor() >= 0) headers["Last-Event-ID"] = String(cursor());
     const response = await api.open("GET", `/v1/runs/${encodeURIComponent(runId)}/events?streamMode=debug`, headers, undefined, cut.signal);
     tail.state("live");
+    silence.heard(false);
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     const decoder = new TextDecoder();
     const frames = new SseReader();
     for (let since = performance.now(); ; ) {
       const { value, done } = await reader.read();
       if (done) return false;
-      clearTimeout(silence);
-      silence = setTimeout(stop, SILENCE_MS);
+      const comments = frames.comments;
+      const list = frames.feed(decoder.decode(value, { stream: true }));
+      if (silence.heard(list.length === 0 && frames.comments > comments)) tail.state("live");
       const batch: Event[] = [];
       let ended = false;
-      for (const frame of frames.feed(decoder.decode(value, { stream: true }))) {
+      for (const frame of list) {
         const e = parse(frame.data) as unknown as Event;
         if (typeof e.sequence !== "number" || e.sequence <= cursor()) continue; // it is there
         if (e.sequence !== cursor() + 1 && cursor() >= 0) throw new ApiError(0, "gap", "events are missing"); // asked for again
@@ -108,7 +158,7 @@ async function once(api: Api, runId: string, cursor: () => number, moved: (seq: 
       if (signal.aborted) return false;
     }
   } finally {
-    clearTimeout(silence);
+    silence.end();
     clearTimeout(unseen);
     document.removeEventListener("visibilitychange", watch);
     signal.removeEventListener("abort", stop);

@@ -10,6 +10,7 @@ export const STATUSES: Status[] = [
 export const isFinal = (status: string): boolean => status === "completed" || status === "failed" || status === "cancelled";
 
 export interface RunItem {
+  host?: string; // that has it in its hands
   runId: string;
   workflowId: string;
   status: Status;

@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { definePage } from "../../app/page";
 import { href, refine, route } from "../../app/route";
-import { pair, type Pair } from "../../lib/compare";
+import { Pairs, type Pair } from "../../lib/compare";
+import { PAGE } from "../../lib/log";
 import { markOf, summary } from "../../lib/summary";
 import type { Event } from "../../lib/types";
 import { T } from "../../text";
@@ -14,8 +15,8 @@ import { RunModel } from "../run/model";
 
 const ROW = 28;
 
-function useModel(id: string): RunModel {
-  const model = useMemo(() => new RunModel(id), [id]);
+function useModel(id: string, each: (e: Event) => void): RunModel {
+  const model = useMemo(() => new RunModel(id, each), [id]);
   useEffect(() => () => model.end(), [model]);
   return model;
 }
@@ -31,8 +32,16 @@ function Title({ name, model }: { name: string; model: RunModel }) {
   );
 }
 
-function Side({ e }: { e: Event | undefined }) {
-  if (!e) return <div><span class="soft" /><span /><span class="soft">{T.compare.none}</span></div>;
+/** An event that is not in memory any more is asked for. */
+function eventOf(model: RunModel, seq: number | undefined): Event | undefined {
+  const e = seq === undefined ? undefined : model.log.get(seq);
+  if (seq !== undefined && !e) model.want(Math.floor(seq / PAGE));
+  return e;
+}
+
+function Side({ model, seq }: { model: RunModel; seq: number | undefined }) {
+  const e = eventOf(model, seq);
+  if (!e) return <div><span class="num soft">{seq ?? ""}</span><span /><span class="soft">{seq === undefined ? T.compare.none : T.events.loading}</span></div>;
   const mark = markOf(e.type);
   return (
     <div>
@@ -45,19 +54,21 @@ function Side({ e }: { e: Event | undefined }) {
 }
 
 function Compared({ left, right }: { left: string; right: string }) {
-  const a = useModel(left);
-  const b = useModel(right);
+  const pairs = useMemo(() => new Pairs(), [left, right]);
+  const a = useModel(left, (e) => pairs.add("left", e));
+  const b = useModel(right, (e) => pairs.add("right", e));
   const handle = useRef<ListHandle | null>(null);
-  const version = a.version.value + b.version.value;
-  const { pairs, first: at } = useMemo(() => pair(a.log.all(), b.log.all()), [a, b, version]);
+  a.version.value;
+  b.version.value;
+  const at = pairs.first;
   // What the slower of two that still run has not done yet is no difference.
-  const open = (at >= 0 && ((pairs[at]?.left === undefined && a.tail.value !== "ended") || (pairs[at]?.right === undefined && b.tail.value !== "ended")));
+  const open = (at >= 0 && ((pairs.at(at)?.left === undefined && a.tail.value !== "ended") || (pairs.at(at)?.right === undefined && b.tail.value !== "ended")));
   const first = open ? -1 : at;
   const error = a.error.value ?? b.error.value;
   const picked = Number(route.value.query["pair"] ?? -1);
   if (error && !error.away) return <Wrong error={error} />;
   if (!a.snapshot.value || !b.snapshot.value) return <Loading />;
-  const chosen: Pair | undefined = pairs[picked];
+  const chosen = pairs.at(picked);
   return (
     <section class="card" aria-labelledby="compare-title">
       <header class="apart">
@@ -72,18 +83,18 @@ function Compared({ left, right }: { left: string; right: string }) {
       </div>
       <div style={{ height: "min(60vh, 640px)", display: "grid" }}>
         <VList count={pairs.length} height={ROW} label={T.compare.title} handle={(h) => (handle.current = h)} row={(i) => {
-          const p = pairs[i] as Pair;
+          const p = pairs.at(i) as Pair;
           const kind = i === first ? "first" : first >= 0 && i > first && !p.same ? "other" : "";
           return (
             <button type="button" key={i} class={`diff plain ${kind}`} data-i={i} style={{ top: `${i * ROW}px` }} aria-pressed={i === picked} onClick={() => refine({ pair: i === picked ? undefined : i })}>
-              <Side e={p.left} /><Side e={p.right} />
+              <Side model={a} seq={p.left} /><Side model={b} seq={p.right} />
             </button>
           );
         }} />
       </div>
       {chosen && (
         <div class="columns two body" style={{ borderTop: "1px solid var(--line)" }}>
-          <Tree value={chosen.left?.payload} label={T.compare.source} /><Tree value={chosen.right?.payload} label={T.compare.fork} />
+          <Tree value={eventOf(a, chosen.left)?.payload} label={T.compare.source} /><Tree value={eventOf(b, chosen.right)?.payload} label={T.compare.fork} />
         </div>
       )}
       <footer class="small">{T.compare.aside}{(a.long || b.long) && ` ${T.compare.long}`}</footer>

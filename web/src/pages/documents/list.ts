@@ -1,4 +1,4 @@
-// Which of the stored workflows are documents: their definitions say so (WS-98), and are read once for each hash.
+// Which of the stored workflows are documents: the list says so; their names are read once for each hash.
 import { api } from "../../app/session";
 import { ApiError } from "../../lib/api";
 import { isDocument } from "../../lib/plan";
@@ -15,6 +15,7 @@ interface Item {
   workflowId: string;
   hash: string;
   shared?: boolean;
+  language?: string;
 }
 export const LOOK_MAX = 1000; // workflows that are looked at
 const PAGE = 200;
@@ -46,14 +47,15 @@ async function look(item: Item, signal: AbortSignal): Promise<Found | null> {
 
 export async function documents(signal: AbortSignal, tell: (done: number, of: number) => void): Promise<{ found: Found[]; cut: boolean }> {
   const { list, cut } = await items(signal);
+  const docs = list.filter((i) => i.language === "workspec");
   const key = (i: Item): string => `${i.workflowId} ${i.hash} ${i.shared === true}`;
-  const queue = list.filter((i) => !known.has(key(i)));
-  let done = list.length - queue.length;
+  const queue = docs.filter((i) => !known.has(key(i)));
+  let done = docs.length - queue.length;
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
     for (let item = queue.shift(); item && !signal.aborted; item = queue.shift()) {
       known.set(key(item), await look(item, signal));
-      tell(++done, list.length);
+      tell(++done, docs.length);
     }
   }));
-  return { found: list.map((i) => known.get(key(i)) ?? null).filter((f) => f !== null), cut };
+  return { found: docs.map((i) => known.get(key(i)) ?? null).filter((f) => f !== null), cut };
 }

@@ -1,4 +1,4 @@
-// The host as a key of a tenant sees it: itself, workers and their tasks, webhooks, packs.
+// The host as a key sees it: for operators all of it in figures; itself, workers and their tasks, webhooks, packs.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { definePage } from "../../app/page";
@@ -9,6 +9,7 @@ import { at, isObj, print, textOf, type Json, type Obj } from "../../lib/json";
 import { T, thousands } from "../../text";
 import { Age, Loading, Wrong } from "../../ui/parts";
 import { Tree } from "../../ui/tree";
+import { HostFigures, Hosts, useLook } from "./figures";
 
 const EVERY_MS = 3000;
 
@@ -64,7 +65,7 @@ function Host() {
             {fact(T.operate.answers, <span class="num">{T.operate.ms(median(times.value).toFixed(1))}</span>)}
           </dl>
         </div>
-        <footer class="small">{T.operate.metricsNote}</footer>
+        {!may("host:read") && <footer class="small">{T.operate.metricsNote}</footer>}
       </section>
       <section class="card" aria-labelledby="limits-title">
         <header><h2 id="limits-title">{T.operate.features}</h2></header>
@@ -78,9 +79,12 @@ function Host() {
 }
 
 function View() {
+  const { look, wrong } = useLook(may("host:read"));
   return (
     <>
       <h1 class="sr">{T.operate.title}</h1>
+      {wrong}
+      {look && <><HostFigures look={look} /><Hosts look={look} /></>}
       <Host />
       <div class="columns two">
         <List title={T.operate.workers} scope="workers:claim" path="/v1/host/wopr/worker-types" member="workerTypes" none={T.operate.workersNone}

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { refine, route } from "../../app/route";
 import { PAGE } from "../../lib/log";
+import { Groups, Scan } from "../../lib/scan";
 import { markOf, matches, summary } from "../../lib/summary";
 import { duration, moment } from "../../lib/time";
 import { isFinal, type Event } from "../../lib/types";
@@ -13,48 +14,20 @@ import { VList, type ListHandle } from "../../ui/vlist";
 import type { RunModel } from "./model";
 
 const ROW = 28;
+const LED_MAX = 20; // events that one led to, shown
 
-/** The sequences that a search or a node leaves, kept up to date without looking at an event twice. */
-function useFound(model: RunModel, text: string, node: string | undefined): number[] | null {
-  const version = model.version.value;
-  const state = useMemo(() => ({ list: [] as number[], to: 0, held: -1 }), [model, text, node]);
-  return useMemo(() => {
-    if (text === "" && node === undefined) return null;
-    const wanted = text.toLowerCase();
-    const keep = (e: Event): boolean => (node === undefined || e.nodeId === node) && (wanted === "" || matches(e, wanted));
-    if (model.long) { // pages come and go
-      state.list = [];
-      for (const e of model.log.all()) if (keep(e)) state.list.push(e.sequence);
-      return state.list;
-    }
-    for (; state.to < model.log.length; state.to++) {
-      const e = model.log.get(state.to);
-      if (e && keep(e)) state.list.push(state.to);
-    }
-    return state.list;
-  }, [state, version]);
-}
+const SCAN_MS = 6; // of a frame
 
-type Item = { head: string; count: number; mark: string } | number;
-
-/** By node: a line for each, its events below it when it is open. */
-function useGroups(model: RunModel, on: boolean, open: Set<string>): Item[] | null {
-  const version = model.version.value;
-  return useMemo(() => {
-    if (!on) return null;
-    const groups = new Map<string, number[]>();
-    for (const e of model.log.all()) {
-      const list = groups.get(e.nodeId ?? "");
-      if (list) list.push(e.sequence);
-      else groups.set(e.nodeId ?? "", [e.sequence]);
-    }
-    const items: Item[] = [];
-    for (const [id, list] of groups) {
-      items.push({ head: id, count: list.length, mark: id === "" ? model.fold.status : (model.fold.nodeState(id)?.status ?? "none") });
-      if (open.has(id)) items.push(...list);
-    }
-    return items;
-  }, [model, on, open, version]);
+/** A look through the log that goes on in the next frame when there is more; true: it is through. */
+function useSteps(scan: { step(ms: number): boolean } | null): boolean {
+  const [, more] = useState(0);
+  const done = !scan || scan.step(SCAN_MS);
+  useEffect(() => {
+    if (done) return;
+    const frame = requestAnimationFrame(() => more((n) => n + 1));
+    return () => cancelAnimationFrame(frame);
+  });
+  return done;
 }
 
 export function Events({ model, node, fork }: { model: RunModel; node: string | undefined; fork: (seq: number) => void }) {
@@ -65,11 +38,18 @@ export function Events({ model, node, fork }: { model: RunModel; node: string | 
   const [open, setOpen] = useState<Set<string>>(new Set());
   const [follow, setFollow] = useState(q["seq"] === undefined && !isFinal(model.snapshot.peek()?.status ?? ""));
   const handle = useRef<ListHandle | null>(null);
-  const found = useFound(model, text, node);
-  const groups = useGroups(model, grouped, open);
+  const scan = useMemo(() => {
+    if (text === "" && node === undefined) return null;
+    const wanted = text.toLowerCase();
+    return new Scan(model.log, (e) => (node === undefined || e.nodeId === node) && (wanted === "" || matches(e, wanted)));
+  }, [model, text, node]);
+  const byNode = useMemo(() => (grouped ? new Groups(model.log) : null), [model, grouped]);
+  const looked = useSteps(byNode ?? scan);
+  const groups = byNode?.rows(open);
+  const found = groups ? null : scan?.list;
   const picked = q["seq"] === undefined ? undefined : Number(q["seq"]);
   const length = model.log.length;
-  const count = groups ? groups.length : found ? found.length : length;
+  const count = groups ? groups.count : found ? found.length : length;
   const seqAt = (i: number): number => (found ? (found[i] as number) : i);
   const pick = (seq: number | undefined): void => refine({ seq });
   const goto = (seq: number): void => {
@@ -89,18 +69,19 @@ export function Events({ model, node, fork }: { model: RunModel; node: string | 
   };
   const row = (i: number) => {
     if (!groups) return line(seqAt(i), i);
-    const item = groups[i] as Item;
-    if (typeof item === "number") return line(item, i);
+    const { id, list, seq } = groups.at(i);
+    if (seq !== undefined) return line(seq, i);
+    const mark = id === "" ? model.fold.status : model.fold.nodeStatus(id);
     const toggle = (): void => {
       const next = new Set(open);
-      if (!next.delete(item.head)) next.add(item.head);
+      if (!next.delete(id)) next.add(id);
       setOpen(next);
     };
     return (
-      <button type="button" key={`g${item.head}`} class="ev head" data-i={i} style={{ top: `${i * ROW}px` }} aria-expanded={open.has(item.head)} onClick={toggle}>
-        <Mark status={item.mark} class={`c-${tone(item.mark)}`} />
-        <span class="clip">{item.head || T.events.run}</span>
-        <span class="num">{T.events.count(thousands(item.count))}</span>
+      <button type="button" key={`g${id}`} class="ev head" data-i={i} style={{ top: `${i * ROW}px` }} aria-expanded={open.has(id)} onClick={toggle}>
+        <Mark status={mark} class={`c-${tone(mark)}`} />
+        <span class="clip">{id || T.events.run}</span>
+        <span class="num">{T.events.count(thousands(list.length))}</span>
       </button>
     );
   };
@@ -114,9 +95,9 @@ export function Events({ model, node, fork }: { model: RunModel; node: string | 
         <span class="soft small num" style={{ marginLeft: "auto" }} role="status">
           {found ? T.events.filtered(thousands(found.length), thousands(length)) : T.events.count(thousands(length))}
         </span>
-        {model.long && found && <span class="soft small">{T.events.partial}</span>}
+        {model.log.held < length && (scan || groups) && <span class="soft small">{T.events.partial}</span>}
       </div>
-      {count === 0 && length > 0 ? <p class="empty">{T.events.none}</p> : (
+      {count === 0 && length > 0 ? <p class="empty">{looked ? T.events.none : T.events.looking}</p> : (
         <VList count={count} height={ROW} row={row} label={T.run.tabs["events"] as string} follow={follow && !groups} unfollow={() => setFollow(false)} handle={(h) => (handle.current = h)} />
       )}
       {event && <Detail e={event} model={model} goto={goto} fork={fork} close={() => pick(undefined)} />}
@@ -139,16 +120,11 @@ function EventRow({ e, seq, i, from, picked, pick }: { e: Event | undefined; seq
 }
 
 function Detail({ e, model, goto, fork, close }: { e: Event; model: RunModel; goto: (seq: number) => void; fork: (seq: number) => void; close: () => void }) {
-  const version = model.version.value;
-  const links = useMemo(() => {
-    let cause: number | undefined;
-    const led: number[] = [];
-    for (const other of model.log.all()) {
-      if (other.eventId === e.causationId) cause = other.sequence;
-      if (other.causationId === e.eventId && led.length < 20) led.push(other.sequence);
-    }
-    return { cause, led };
-  }, [e, model.long ? version : Math.floor(version / 30)]);
+  model.version.value;
+  const scan = useMemo(() => new Scan(model.log, (other) => other.eventId === e.causationId || other.causationId === e.eventId), [model, e]);
+  useSteps(scan);
+  const cause = scan.list.find((seq) => seq < e.sequence && model.log.from(seq)?.eventId === e.causationId);
+  const links = { cause, led: scan.list.filter((seq) => seq !== cause).slice(0, LED_MAX) };
   const link = (seq: number) => (
     <button type="button" key={seq} class="btn tiny" onClick={() => goto(seq)}>{`${seq} ${model.log.get(seq)?.type ?? ""}`}</button>
   );

@@ -1,4 +1,5 @@
 // The workflow as a graph: colours, shapes and words by state, and the path that was taken.
+import { Component, type JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { HEIGHT, WIDTH, type Placed } from "../../lib/place";
 import type { Definition } from "../../lib/types";
@@ -103,11 +104,23 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
       requestAnimationFrame(() => requestAnimationFrame(() => svg.current?.querySelector<SVGElement>(`[data-n="${to}"]`)?.focus()));
     } else if (e.key === "Enter" || e.key === " ") {
       e.preventDefault();
-      const id = definition.nodes[i]?.id;
-      pick(id === picked ? undefined : id);
+      toggle(i);
     } else if (e.key === "+" || e.key === "-") zoom(e.key === "+" ? 1.25 : 0.8);
   };
-  const stateOf = (id: string): string => model.fold.nodeState(id)?.status ?? "none";
+  const stateOf = (id: string): string => model.fold.nodeStatus(id);
+  const drawn = (i: number): JSX.Element => {
+    const n = definition.nodes[i] as Definition["nodes"][number];
+    const [x, y] = (at as Placed).at[i] as [number, number];
+    return <Node key={n.id} i={i} name={n.name ?? n.id} x={x} y={y} state={stateOf(n.id)} attempt={model.fold.nodes.get(n.id)?.attempt ?? 0} picked={n.id === picked} tab={i === tab} />;
+  };
+  const nodeOf = (e: Event): number | undefined => {
+    const on = (e.target as Element).closest("[data-n]");
+    return on ? Number(on.getAttribute("data-n")) : undefined;
+  };
+  const toggle = (i: number): void => {
+    const id = definition.nodes[i]?.id;
+    pick(id === picked ? undefined : id);
+  };
   const seen = (x: number, y: number, room: number): boolean =>
     x > view.x - room && x < view.x + size.w / view.k + room && y > view.y - room && y < view.y + size.h / view.k + room;
   const tab = definition.nodes[cursor] ? cursor : 0;
@@ -124,6 +137,9 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
           d.moved = true;
           setBox({ k: d.box.k, x: d.box.x - (e.clientX - d.x) / d.box.k, y: d.box.y - (e.clientY - d.y) / d.box.k });
         }}
+        onFocusIn={(e) => nodeOf(e) !== undefined && setCursor(nodeOf(e) as number)}
+        onKeyDown={(e) => nodeOf(e) !== undefined && keys(e, nodeOf(e) as number)}
+        onClick={(e) => nodeOf(e) !== undefined && !drag.current?.moved && toggle(nodeOf(e) as number)}
         onPointerUp={() => (drag.current = null)} onPointerCancel={() => (drag.current = null)}>
         <defs>
           {["", "on"].map((kind) => (
@@ -139,27 +155,11 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
               if (edges.length > NODES_SEEN_MAX && !seen(line[0] as number, line[1] as number, WIDTH) && !seen(line[line.length - 2] as number, line[line.length - 1] as number, WIDTH)) return null;
               const from = stateOf(edge.sourceNodeId), to = stateOf(edge.targetNodeId);
               const taken = from !== "none" && from !== "pending" && to !== "none" && to !== "skipped" && to !== "cancelled" && (from === "completed" || from === "failed" || from === "running");
-              const back = (line[line.length - 2] as number) < (line[0] as number);
-              return <path key={i} class={`edge ${taken ? "taken" : ""} ${back ? "loop" : ""}`} d={curve(line)} marker-end={`url(#tip${taken ? "on" : ""})`} />;
+              return <Edge key={i} line={line} taken={taken} />;
             })}
-            {definition.nodes.map((n, i) => {
+            {definition.nodes.map((_, i) => {
               const [x, y] = at.at[i] as [number, number];
-              if (i !== tab && !seen(x, y, WIDTH)) return null;
-              const state = stateOf(n.id);
-              const word = T.node[state] ?? state;
-              const attempt = model.fold.nodes.get(n.id)?.attempt ?? 0;
-              return (
-                <g key={n.id} data-n={i} class={`node s-${state} c-${tone(state)} ${n.id === picked ? "picked" : ""}`} transform={`translate(${x - WIDTH / 2} ${y - HEIGHT / 2})`}
-                  role="button" tabIndex={i === tab ? 0 : -1} aria-pressed={n.id === picked} aria-label={`${n.name ?? n.id} ${word}${attempt > 0 ? `, ${T.run.attempts(attempt + 1)}` : ""}`}
-                  onFocus={() => setCursor(i)} onKeyDown={(e) => keys(e, i)} onClick={() => !drag.current?.moved && pick(n.id === picked ? undefined : n.id)}>
-                  <rect class="box" width={WIDTH} height={HEIGHT} rx="8" />
-                  <g transform="translate(10 14)" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round">
-                    <circle cx="8" cy="8" r="7" stroke-width="1.25" /><path d={markPath(state)} fill={state === "running" ? "currentColor" : "none"} />
-                  </g>
-                  <text x="36" y="19">{short(n.name ?? n.id)}</text>{" "}
-                  <text class="sub" x="36" y="34">{`${word}${attempt > 0 ? ` · ${attempt + 1}×` : ""}`}</text>
-                </g>
-              );
+              return i === tab || seen(x, y, WIDTH) ? drawn(i) : null;
             })}
           </g>
         )}
@@ -172,6 +172,43 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
       </div>
     </>
   );
+}
+
+/** What has the same look as before is passed over. */
+class Kept<P> extends Component<P> {
+  override shouldComponentUpdate(next: P): boolean {
+    for (const name in next) if (next[name] !== (this.props as P)[name]) return true;
+    return false;
+  }
+  override render(): JSX.Element | null {
+    return null;
+  }
+}
+
+class Edge extends Kept<{ line: number[]; taken: boolean }> {
+  override render(): JSX.Element {
+    const { line, taken } = this.props;
+    const back = (line[line.length - 2] as number) < (line[0] as number);
+    return <path class={`edge ${taken ? "taken" : ""} ${back ? "loop" : ""}`} d={curve(line)} marker-end={`url(#tip${taken ? "on" : ""})`} />;
+  }
+}
+
+class Node extends Kept<{ i: number; name: string; x: number; y: number; state: string; attempt: number; picked: boolean; tab: boolean }> {
+  override render(): JSX.Element {
+    const { i, name, x, y, state, attempt, picked, tab } = this.props;
+    const word = T.node[state] ?? state;
+    return (
+      <g data-n={i} class={`node s-${state} c-${tone(state)} ${picked ? "picked" : ""}`} transform={`translate(${x - WIDTH / 2} ${y - HEIGHT / 2})`}
+        role="button" tabindex={tab ? 0 : -1} aria-pressed={picked} aria-label={`${name} ${word}${attempt > 0 ? `, ${T.run.attempts(attempt + 1)}` : ""}`}>
+        <rect class="box" width={WIDTH} height={HEIGHT} rx="8" />
+        <g transform="translate(10 14)" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round">
+          <circle cx="8" cy="8" r="7" stroke-width="1.25" /><path d={markPath(state)} fill={state === "running" ? "currentColor" : "none"} />
+        </g>
+        <text x="36" y="19">{short(name)}</text>{" "}
+        <text class="sub" x="36" y="34">{`${word}${attempt > 0 ? ` · ${attempt + 1}×` : ""}`}</text>
+      </g>
+    );
+  }
 }
 
 /** Through the points, without corners. */

@@ -20,7 +20,7 @@ export class RunModel {
   readonly snapshot = signal<Snapshot | undefined>(undefined);
   readonly definition = signal<Definition | null | undefined>(undefined); // null: not to be read
   readonly error = signal<ApiError | null>(null);
-  readonly tail = signal<"reading" | "live" | "waiting" | "ended" | "failed">("reading");
+  readonly tail = signal<"reading" | "live" | "silent" | "waiting" | "ended" | "failed">("reading");
   readonly version = signal(0); // of log, fold, spans and output
   readonly log = new EventLog();
   readonly output = new Output();
@@ -36,7 +36,8 @@ export class RunModel {
   private last = 0; // when the last version was shown
   private timer = 0;
 
-  constructor(readonly runId: string) {
+  /** each: hears every event once, in order. */
+  constructor(readonly runId: string, private readonly each?: (e: Event) => void) {
     void this.begin();
   }
 
@@ -105,6 +106,7 @@ export class RunModel {
       this.spans.apply(e);
       this.tasks.apply(e);
       this.output.apply(e);
+      this.each?.(e);
       if (!this.long) addHistory(this.history, this.fold);
     }
     if (!this.long) this.history.whole = true;

@@ -64,7 +64,7 @@ function Head({ model, snapshot, fork }: { model: RunModel; snapshot: Snapshot; 
         <div class="row wraps grow">
           <h1 id="run-title" class="wrap">{model.definition.value?.name ?? snapshot.workflowId}</h1>
           <State status={status} />
-          <span class={`small ${tail === "failed" ? "c-bad" : "soft"}`} role="status">{T.run.tail[tail]}</span>
+          <span class={`small ${tail === "failed" ? "c-bad" : tail === "silent" || tail === "waiting" ? "c-warn" : "soft"}`} role="status">{T.run.tail[tail]}</span>
         </div>
         <Acts model={model} snapshot={snapshot} fork={fork} />
       </header>

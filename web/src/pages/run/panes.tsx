@@ -69,7 +69,7 @@ export function OutputPane({ model, node }: { model: RunModel; node: string | un
         <section class="stack tight" key={id} aria-label={`${T.output.text}: ${id}`}>
           <h2 class="minor wrap">{id}</h2>
           {s.cut && <p class="soft small">{T.output.more}</p>}
-          <div class="stream" tabIndex={0} role="log" aria-live="off" aria-label={`${T.output.text}: ${id}`}>{s.text}{s.open && <span class="pulse">▍</span>}</div>
+          <div class="stream" tabIndex={0} role="log" aria-live="off" aria-label={`${T.output.text}: ${id}`}>{s.pieces.map((text, i) => <span key={s.first + i}>{text}</span>)}{s.tail}{s.open && <span class="pulse">▍</span>}</div>
         </section>
       ))}
       {lines.length > 0 && (

@@ -1,6 +1,6 @@
 // The waterfall: when each node worked, waited and was tried again, and the children; the line is now.
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { href } from "../../app/route";
 import { duration } from "../../lib/time";
 import type { Span } from "../../lib/spans";
@@ -18,7 +18,21 @@ interface Row {
   id: string;
   label: string;
   spans: Span[];
+  from: number;
+  attempts: number;
   child?: string;
+}
+
+/** The row with this number: nodes in the order in which they began, then children. */
+function rowAt(i: number, model: RunModel, names: Map<string, string>): Row {
+  const { spans } = model;
+  const lane = spans.at(i);
+  if (lane) return { id: lane.nodeId, label: names.get(lane.nodeId) ?? lane.nodeId, spans: lane.spans.slice(-SPANS_MAX), from: lane.from, attempts: lane.attempts };
+  const child = (model.snapshot.value?.childRuns ?? [])[i - spans.count] as { runId: string; nodeId: string; status: string };
+  const own = spans.lanes.get(child.nodeId);
+  const from = own?.from ?? spans.from;
+  const to = isFinal(child.status) ? own?.spans[own.spans.length - 1]?.to : undefined;
+  return { id: child.nodeId, label: `↳ ${child.runId}`, child: child.runId, from, attempts: 1, spans: [{ from, to, kind: "work", outcome: child.status, attempt: 0, seq: -1, note: "" }] };
 }
 
 export function Timeline({ model, picked, pick }: { model: RunModel; picked: string | undefined; pick: (id: string | undefined) => void }) {
@@ -31,16 +45,10 @@ export function Timeline({ model, picked, pick }: { model: RunModel; picked: str
     const timer = setInterval(() => (clock.value = Date.now()), 250);
     return () => clearInterval(timer);
   }, [live]);
-  const names = new Map((model.definition.value?.nodes ?? []).map((n) => [n.id, n.name ?? n.id]));
-  const rows: Row[] = [...model.spans.lanes.values()].sort((a, b) => a.firstSeq - b.firstSeq).map((l) => ({ id: l.nodeId, label: names.get(l.nodeId) ?? l.nodeId, spans: l.spans }));
-  for (const child of snapshot?.childRuns ?? []) {
-    const lane = model.spans.lanes.get(child.nodeId);
-    const from = lane?.spans[0]?.from ?? model.spans.from;
-    const last = lane?.spans[lane.spans.length - 1];
-    const to = isFinal(child.status) ? last?.to : undefined;
-    rows.push({ id: child.nodeId, label: `↳ ${child.runId}`, child: child.runId, spans: [{ from, to, kind: "work", outcome: child.status, attempt: 0, seq: -1, note: "" }] });
-  }
-  if (rows.length === 0) return <p class="empty">{T.state.none}</p>;
+  const nodes = model.definition.value?.nodes;
+  const names = useMemo(() => new Map((nodes ?? []).map((n) => [n.id, n.name ?? n.id])), [nodes]);
+  const count = model.spans.count + (snapshot?.childRuns?.length ?? 0);
+  if (count === 0) return <p class="empty">{T.state.none}</p>;
   const from = model.spans.from;
   const now = live ? Math.max(clock.value, model.spans.to) : model.spans.to;
   const whole = Math.max(1, now - from);
@@ -53,10 +61,10 @@ export function Timeline({ model, picked, pick }: { model: RunModel; picked: str
     </div>
   );
   const row = (i: number) => {
-    const r = rows[i] as Row;
-    const spans = r.spans.slice(-SPANS_MAX);
+    const r = rowAt(i, model, names);
+    const { spans } = r;
     const last = spans[spans.length - 1] as Span;
-    const words = `${r.label}: ${T.node[last.outcome] ?? (T.status as Record<string, string>)[last.outcome] ?? last.outcome}, ${duration((last.to ?? now) - (spans[0] as Span).from)}${r.spans.length > 1 ? `, ${T.run.attempts(r.spans.filter((s) => s.kind === "work").length)}` : ""}`;
+    const words = `${r.label}: ${T.node[last.outcome] ?? (T.status as Record<string, string>)[last.outcome] ?? last.outcome}, ${duration((last.to ?? now) - r.from)}${r.attempts > 1 ? `, ${T.run.attempts(r.attempts)}` : ""}`;
     const body = (
       <>
         <span class="clip" style={{ paddingRight: "8px" }}>{r.label}</span>
@@ -76,5 +84,5 @@ export function Timeline({ model, picked, pick }: { model: RunModel; picked: str
       <button type="button" key={r.id} class={`lane ${r.id === picked ? "picked" : ""}`} data-i={i} style={style} aria-label={words} aria-pressed={r.id === picked} onClick={() => pick(r.id === picked ? undefined : r.id)}>{body}</button>
     );
   };
-  return <VList class="fill" count={rows.length} height={ROW} row={row} label={T.run.tabs["timeline"] as string} head={head} />;
+  return <VList class="fill" count={count} height={ROW} row={row} label={T.run.tabs["timeline"] as string} head={head} />;
 }

@@ -85,6 +85,7 @@ function Row({ run, picked, pick, act }: { run: RunItem; picked: boolean; pick: 
         <span class="row"><a class="clip" href={href(["run", run.runId])}><strong>{run.workflowId}</strong></a></span>
       </td>
       <td class="wide"><span class="row"><a class="mono soft clip" href={href(["run", run.runId])} title={run.runId}>{run.runId}</a><Copy text={run.runId} label={`${T.copy} ${run.runId}`} /></span></td>
+      <td class="host soft mono" title={run.host}>{run.host && <><span class="sr">{`${T.runs.host} `}</span>{shortHost(run.host)}</>}</td>
       <td class="dur"><Took from={run.startedAt ?? run.createdAt} to={run.completedAt} /></td>
       <td class="wide">
         {run.status === "failed" ? <Code run={run} /> : run.fork ? <a class="tag" href={href(["run", run.fork.sourceRunId])}>{run.fork.mode}</a> : null}{" "}
@@ -93,6 +94,9 @@ function Row({ run, picked, pick, act }: { run: RunItem; picked: boolean; pick: 
     </tr>
   );
 }
+
+/** The end of a name: what hosts of one fleet differ by. */
+const shortHost = (name: string): string => (name.length > 10 ? `…${name.slice(-8)}` : name);
 
 function Code({ run }: { run: RunItem }) {
   const [code, setCode] = useState("");
@@ -160,8 +164,9 @@ function Table({ list, filter, change }: { list: List; filter: Filter; change: (
             </th>
             <th style={{ width: "192px" }}>{T.runs.status}</th>
             <th style={{ width: "76px" }}>{T.runs.age}</th>
-            <th style={{ width: "24%" }}>{T.runs.workflow}</th>
-            <th style={{ width: "30%" }}>{T.runs.id}</th>
+            <th style={{ width: "20%" }}>{T.runs.workflow}</th>
+            <th style={{ width: "25%" }}>{T.runs.id}</th>
+            <th class="host" style={{ width: "104px" }}>{T.runs.host}</th>
             <th style={{ width: "110px" }}>{T.runs.duration}</th>
             <th>{T.runs.tags}</th>
           </tr>
