@@ -24,7 +24,7 @@ SCENARIO(workspec_document);
 
 /* Stored under an id of this process, as several suites may run at one host. */
 static const char *document_put(const char *text) {
-    need_member("workspec.versions");
+    need_member("extensions.workspec.versions");
     const char *id = fmt("conformance-document-%d", (int)getpid());
     struct reply r = ask("PUT", fmt("/v1/workspec/documents/%s", id), text, NULL);
     cr_assert(r.status == 200 || r.status == 201, "%ld " STR_FMT, r.status, STR_ARG(r.body));
@@ -78,7 +78,7 @@ Test(workspec_document, people_are_asked_and_a_replay_asks_nobody) {
 }
 
 Test(workspec_document, a_document_with_errors_is_not_stored) {
-    need_member("workspec.versions");
+    need_member("extensions.workspec.versions");
     const char *text = HEAD TASK("pack", "9:00", "") "]}}}";
     struct reply r = ask("POST", "/v1/workspec/validate", text, NULL);
     cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));

@@ -121,6 +121,10 @@ bool interrupt_prompt(const struct node_call *call, struct node_result *out, str
         node_invalid(out, KIND_WRONG);
         return false;
     }
+    if (json_type_of(q->data) != JSON_OBJECT) {
+        node_invalid(out, "data of an interrupt is not an object");
+        return false;
+    }
     if (key.n > 0) q->key = json_string(key, call->a);
     if (ms.n > 0 && (!json_int(ms, &q->timeout_ms) || q->timeout_ms < 0)) {
         node_invalid(out, "timeoutMs of an interrupt is not a whole number of milliseconds");

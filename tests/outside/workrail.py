@@ -385,7 +385,7 @@ def forged_bundles_are_refused_or_harmless(wopr, folder):
     sources = sources_of(r, 3)
     h = Host(wopr, folder, sources, "forged")
     client, taken = Client(h), 3
-    bundles = [walked(client, w, r)[1] for w in sources]
+    bundles = [walked(client, w, r, 12)[1] for w in sources]
     for i in range(WALKS * 3):
         try:
             b = another(forged(copy.deepcopy(r.choice(bundles)), r), "%d" % i)

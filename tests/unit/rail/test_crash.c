@@ -153,9 +153,13 @@ static bool call_until_free(struct rail *r, enum wr_tool tool, struct str args, 
         if (rc == 0) *json = arena_str(c.a, *json);
         arena_free(a);
         if (rc == 0) return true;
-        if (c.f.code != WR_TOKEN_SESSION_LOCKED) return false;
+        if (c.f.code != WR_TOKEN_SESSION_LOCKED) {
+            fprintf(stderr, "a writer: %s: %s\n", wr_code_name(c.f.code), c.f.e.message);
+            return false;
+        }
         clock_sleep_ms(1);
     }
+    fprintf(stderr, "a writer: the other was in the way %d times\n", (int)TRIES_MAX);
     return false;
 }
 
