@@ -350,7 +350,7 @@ def no_worker_outlives_its_host(wopr, modules, folder):
     while not h.workers() and time.monotonic() < end:
         time.sleep(0.02)
     pids = h.workers()
-    expect(len(pids) == 1, "%s" % pids)
+    expect(pids, "nobody executes it")
     h.kill()
     while time.monotonic() < end and any(os.path.exists("/proc/%d" % p) and "Z" not in open("/proc/%d/stat" % p).read().split(")")[1][:3] for p in pids):
         time.sleep(0.02)

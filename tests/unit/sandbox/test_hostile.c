@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "sandbox/sandbox.h"
 #include "support/made_module.h"
-#include "support/sampled.h"
 
 #include <criterion/criterion.h>
 
@@ -17,6 +16,19 @@
     ",\"seed\":\"0000000000000000000000000000000000000000000000000000000000000000\",\"nowMs\":0,"  \
     "\"keep\":false,\"calls\":[]}"
 #define WAIT_S 60
+/* An instrumented worker has no bound of addresses (jail.c): its calls end by their number. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define JAIL_OPEN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define JAIL_OPEN 1
+#endif
+#endif
+#if defined(JAIL_OPEN)
+enum { LOCALS = 100, BOUND_OF_ADDRESSES = 0 };
+#else
+enum { LOCALS = 49000, BOUND_OF_ADDRESSES = 1 };
+#endif
 
 /* What becomes of loading the module (node empty), or of its node. */
 static int made_ask(struct sandbox *s, const struct made *m, const char *node, struct buf *report) {
@@ -134,8 +146,8 @@ Test(hostile_modules, a_module_beyond_the_bounds_of_a_reader_is_refused) {
 
 /* Frames of 50,000 locals each, one in another: memory of the interpreter and not of the module. */
 Test(hostile_modules, calls_that_eat_the_memory_of_the_worker_end_it_alone) { /* WASM-13, PACK-62 */
-    const struct made good = {.pack = PACK}, deep = {.pack = PACK, .deep = true, .locals = 49000},
-                      start = {.pack = PACK, .deep_start = true, .locals = 49000},
+    const struct made good = {.pack = PACK}, deep = {.pack = PACK, .deep = true, .locals = LOCALS},
+                      start = {.pack = PACK, .deep_start = true, .locals = LOCALS},
                       flat = {.pack = PACK, .deep = true};
     struct sandbox *s = box_new(8u << 20);
     struct buf report;
@@ -144,7 +156,8 @@ Test(hostile_modules, calls_that_eat_the_memory_of_the_worker_end_it_alone) { /*
     cr_expect_not_null(strstr(report.p, "wasm_trap"), "%s", report.p);
     int rc = made_ask(s, &deep, PACK ".it", &report);
     cr_expect(rc == 0 && strstr(report.p, "\"code\":\"wasm_trap\""), "%d %s", rc, report.p);
-    cr_expect_not_null(strstr(report.p, "more memory than its process has"), "%s", report.p);
+    cr_expect(!BOUND_OF_ADDRESSES || strstr(report.p, "more memory than its process has"), "%s",
+              report.p);
     rc = made_ask(s, &start, "", &report);
     cr_expect(rc == 0 && strstr(report.p, "\"outcome\":\"failed\""), "%d %s", rc, report.p);
     cr_assert_eq(made_ask(s, &good, PACK ".it", &report), 0);
