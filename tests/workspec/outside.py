@@ -357,7 +357,7 @@ def people_answer_in_any_order_and_replays_repeat_it(wopr, folder):
         expect(h.until(replay)["status"] == snap["status"], "%d: a replay ends as its source" % seed)
         names = [[(e["type"], e.get("nodeId")) for e in l if e["type"] != "log.appended"] for l in (log, h.events(replay))]
         expect(names[0] == names[1], "%d: event for event (WS-120): %s" % (seed, [p for p in zip(*names) if p[0] != p[1]][:3]))
-    expect(asked >= DOCUMENTS // 4 and (rejected or EVERY > 1), "%d answers, %d runs rejected" % (asked, rejected))
+    expect(asked > 0 and (EVERY > 1 or asked >= DOCUMENTS // 4 and rejected > 0), "%d answers, %d runs rejected" % (asked, rejected))
     h.end()
 
 
