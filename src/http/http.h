@@ -87,8 +87,10 @@ struct http_call {
     /* idempotency, filled before the handler when the request carries a key */
     bool has_idem;
     struct idem_key idem;
-    int phase;  /* 0 on the first call of handler, +1 after each resume without a reply */
-    void *user; /* the handler's own, e.g. its engine_cmd */
+    int phase;           /* 0 on the first call of handler, +1 after each resume without a reply */
+    struct str audit_of; /* what the operation is asked for, where it serves many things: a word of
+                            the program's own, for the audit log; or empty */
+    void *user;          /* the handler's own, e.g. its engine_cmd */
     void (*user_free)(void *user); /* called once when the request ends, may be NULL */
     /* --- reply --- */
     int status;                /* 0 = none yet */
