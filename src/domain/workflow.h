@@ -180,6 +180,10 @@ MUST_CHECK int workflow_compile(struct str text, const struct wf_env *env, struc
 struct workflow *workflow_ref(struct workflow *w);
 void workflow_unref(struct workflow *w);                               /* takes NULL */
 int workflow_node_index(const struct workflow *w, struct str node_id); /* -1 when absent */
+/* Gives a node another id: of a workflow of one user, whose nodes are named while its run goes on
+ * (rail/shown.h).  Not for one that is shared, or with nodes that others refer to by their ids.
+ * NO_MEMORY: nothing is changed. */
+MUST_CHECK int workflow_node_name(struct workflow *w, size_t node, struct str id);
 const struct wf_variable *workflow_variable(const struct workflow *w, struct str name);
 const struct wf_channel *workflow_channel(const struct workflow *w, struct str name);
 /* Is word, of WF_WORD_MAX bytes at most, a string, name or number of the definition, or quoted in

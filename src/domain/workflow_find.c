@@ -7,6 +7,15 @@ int workflow_node_index(const struct workflow *w, struct str node_id) {
     return n == NULL ? -1 : (int)(n - w->nodes);
 }
 
+int workflow_node_name(struct workflow *w, size_t node, struct str id) {
+    struct wf_node *n = &w->nodes[node];
+    struct str copy = arena_str(w->arena, id);
+    if (copy.p == NULL || map_put(w->node_map, copy, n, NULL) != 0) return WOPR_E_NO_MEMORY;
+    (void)map_del(w->node_map, n->id);
+    n->id = copy;
+    return 0;
+}
+
 const struct wf_variable *workflow_variable(const struct workflow *w, struct str name) {
     return map_get(w->var_map, name);
 }

@@ -87,8 +87,10 @@ struct http_call {
     /* idempotency, filled before the handler when the request carries a key */
     bool has_idem;
     struct idem_key idem;
-    int phase;  /* 0 on the first call of handler, +1 after each resume without a reply */
-    void *user; /* the handler's own, e.g. its engine_cmd */
+    int phase;           /* 0 on the first call of handler, +1 after each resume without a reply */
+    struct str audit_of; /* what the operation is asked for, where it serves many things: a word of
+                            the program's own, for the audit log; or empty */
+    void *user;          /* the handler's own, e.g. its engine_cmd */
     void (*user_free)(void *user); /* called once when the request ends, may be NULL */
     /* --- reply --- */
     int status;                /* 0 = none yet */
@@ -142,6 +144,8 @@ void http_path_shown(struct str path, char out[HTTP_PATH_SHOWN_BYTES]);
 int http_offload(struct http_call *c, void (*fn)(struct http_call *c));
 /* The same for a command that first has to do something long: fn may return HTTP_PENDING. */
 int http_offload_command(struct http_call *c, int (*fn)(struct http_call *c));
+/* Before something long is read for an answer of n bytes: is there room for it?  UNAVAILABLE. */
+MUST_CHECK int http_room(struct http_call *c, size_t n, struct wopr_error *err);
 /* Another operation of the same mount answers: `return http_go_on(c, &as);`.  From here on the call
  * is a request of that operation by the same principal, with what is given here and no other
  * header: its scopes are judged, its idempotency key is looked up, and its handler is called with

@@ -3,6 +3,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "codec/jobj.h"
 #include "http/auth.h"
 #include "http/exchange.h"
 #include "http/server.h"
@@ -14,7 +15,8 @@ enum {
     TRACE_AT = 3, /* of the trace id in a traceparent */
     SPAN_AT = 36, /* of the span id */
     TRACE_FLAG_SAMPLED = 1,
-    SCOPE_TEXT_MAX = 1024
+    SCOPE_TEXT_MAX = 1024,
+    AUDIT_DETAILS_MAX = 2048
 };
 
 static int hex_digit(char c) {
@@ -139,6 +141,15 @@ static struct str path_shown(const struct http_call *p) {
     return p->op ? str_c(p->op->pattern) : STR("-");
 }
 
+static struct str audit_details(const struct http_call *c) {
+    struct jobj o;
+    if (c->who.certificate.n == 0 && c->audit_of.n == 0) return STR_NONE;
+    jobj_begin(&o, AUDIT_DETAILS_MAX);
+    if (c->who.certificate.n > 0) jw_kstr(&o.w, "clientCertificate", c->who.certificate);
+    if (c->audit_of.n > 0) jw_kstr(&o.w, "tool", c->audit_of);
+    return jobj_end(&o, c->arena);
+}
+
 void http_audit_of(const struct http_call *c, struct plan_audit *out) {
     struct buf scope;
     buf_init(&scope, SCOPE_TEXT_MAX);
@@ -150,9 +161,7 @@ void http_audit_of(const struct http_call *c, struct plan_audit *out) {
                                .method = c->method,
                                .path = path_shown(c),
                                .request_id = str_c(c->request_id)};
-    if (c->who.certificate.n > 0) /* AUTH-22: hexadecimal digits */
-        out->details = arena_printf(c->arena, "{\"clientCertificate\":\"" STR_FMT "\"}",
-                                    STR_ARG(c->who.certificate));
+    out->details = audit_details(c);
     buf_fini(&scope);
 }
 

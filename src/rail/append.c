@@ -259,6 +259,35 @@ static int append_bounds(const struct rail_op *o, const struct wr_plan *p) {
                    "the session is full; end it here, and start a new one for what is left");
 }
 
+/* Folds the plan into the truth.  What is held from call to call folds what is stored, in memory of
+ * its own: the plan's lies in the arena of this call. */
+static int truth_add(struct rail_op *o, const struct wr_plan *p) {
+    struct wr_session *truth = o->session.truth;
+    if (!o->held) return wr_session_add_plan(truth, p, o->f);
+    struct arena *a = o->held->arena;
+    struct wr_event *v = ARENA_ARRAY(a, struct wr_event, p->events_nr);
+    int rc = v ? 0 : wr_no_memory(o->f);
+    o->held->ahead = true;
+    for (size_t i = 0; rc == 0 && i < p->events_nr; i++) {
+        struct str bytes = arena_str(a, p->events[i].bytes);
+        rc = bytes.p ? wr_event_read(bytes, a, &v[i], o->f) : wr_no_memory(o->f);
+        if (rc == 0) rc = wr_session_add(truth, &v[i], o->f);
+    }
+    return rc;
+}
+
+/* The plan is stored: the session goes on where it ends.  Numbers that only the store knows come
+ * with the next look. */
+static void truth_stored(struct rail_op *o, const struct plan_session *x) {
+    struct rail_session *s = &o->session;
+    if (!o->held) return;
+    s->head.next_event += (int64_t)x->events_nr;
+    s->head.next_manifest += (int64_t)x->records_nr;
+    s->events_nr += x->events_nr;
+    s->records_nr += x->records_nr;
+    o->held->ahead = false;
+}
+
 /* 1: all of it is there already. */
 static int append_checked(struct rail_op *o, const struct rail_append *in) {
     if (o->session.orphans_nr > 0)
@@ -276,7 +305,7 @@ static int append_checked(struct rail_op *o, const struct rail_append *in) {
     }
     int rc = append_bounds(o, in->plan);
     if (rc == 0) rc = wr_plan_check(in->plan, in->create ? 0 : o->session.head.next_event, o->f);
-    return rc == 0 ? wr_session_add_plan(o->session.truth, in->plan, o->f) : rc;
+    return rc == 0 ? truth_add(o, in->plan) : rc;
 }
 
 static int append_make(struct rail_op *o, const struct rail_append *in, struct plan *p) {
@@ -292,7 +321,8 @@ static int append_make(struct rail_op *o, const struct rail_append *in, struct p
         .salt = o->session.head.imported_from.n > 0 ? o->session.head.session_id : STR_NONE,
         .resolved_by = in->resolved_by,
         .tenant_bytes_max = o->rail->cfg.tenant_bytes_max,
-        .now_ms = clock_wall_ms()};
+        .now_ms = clock_wall_ms(),
+        .runs = o->held ? &o->held->runs : NULL};
     int rc = session_part(o, in, d.now_ms, p);
     if (rc == 0) rc = rail_derive(&d, p, o->f);
     return rc == 0 ? rail_summaries(o, p->arena, p->session) : rc;
@@ -311,6 +341,7 @@ int rail_append(struct rail_op *o, const struct rail_gate *g, const struct rail_
     if (rc == 0) {
         if (in->attach) in->attach(in->ctx, p);
         rc = rail_commit(o->rail, p, o->f);
+        if (rc == 0) truth_stored(o, p->session);
         if (rc != 0) rc = append_refused(o->f, rc);
         else if (in->committed) in->committed(in->ctx, p);
     }

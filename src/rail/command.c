@@ -2,6 +2,9 @@
  * command.c: what is asked of the run of a session over REST (WR-260, WR-264).  An answer to its
  * interrupt is an advance like an agent's, with an attempt that follows from the interrupt, so the
  * same answer twice is one.  A cancel ends the run; the session stays as it is, and takes no more.
+ *
+ * One thread executes them for all tenants, so none may wait there: a command whose session another
+ * call has is put aside for a moment, and those behind it go first.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -18,16 +21,19 @@ enum {
     COMMANDS_MAX = 1024,
     COMMAND_ARENA = 64 << 20,
     COLLECT_FIRST_MS = 60 * 1000,
-    COLLECT_EVERY_MS = 3600 * 1000,
+    COLLECT_EVERY_MS = 60 * 60 * 1000,
+    SWEEP_EVERY_MS = 60 * 1000,
     COLLECT_SLICE_MS = 20,
     LOCKED_TRIES_MAX = 50,
-    LOCKED_PAUSE_MS = 10
+    LOCKED_PAUSE_MS = 10 /* the same for all, so that those put aside are due in their order */
 };
 
 struct rail_work {
     struct rail_work *next;
     struct engine_cmd *cmd;
     int64_t run_no;
+    int tries;       /* that found the session locked */
+    uint64_t due_ms; /* put aside until then */
 };
 
 static void cmd_failed(struct engine_cmd *cmd, int code, const char *why) {
@@ -247,18 +253,6 @@ static int answer_once(struct answering *w, int64_t run_no) {
     return rc;
 }
 
-/* Another call holds a session for milliseconds: what it leaves is either an answered question
- * (409) or one that can be answered, so no client has to be told to try again. */
-static int answer_locked(struct answering *w, int64_t run_no) {
-    int rc = answer_once(w, run_no);
-    for (int i = 0; i < LOCKED_TRIES_MAX && rc != 0 && w->f.code == WR_SESSION_LOCKED; i++) {
-        clock_sleep_ms(LOCKED_PAUSE_MS);
-        w->f.code = WR_FINE;
-        rc = answer_once(w, run_no);
-    }
-    return rc;
-}
-
 static int answer_do(struct answering *w, int64_t run_no) {
     const struct engine_cmd *cmd = w->cmd;
     const struct rail_owner owner = {.tenant = cmd->tenant, .test_mode = cmd->test_mode};
@@ -268,10 +262,13 @@ static int answer_do(struct answering *w, int64_t run_no) {
     if (rc == 0) rc = rail_op_init(&w->op, w->rail, &owner, true, w->a, &w->f);
     if (rc == 0) rc = question_find(w, run_no);
     if (rc == 0) rc = value_read(w);
-    return rc == 0 ? answer_locked(w, run_no) : rc;
+    return rc == 0 ? answer_once(w, run_no) : rc;
 }
 
-static void command_answer(struct rail *r, struct engine_cmd *cmd, int64_t run_no,
+/* true: its session is locked, nothing was answered; last: then that is the answer.  Another call
+ * holds a session for milliseconds: what it leaves is either an answered question (409) or one that
+ * can be answered, so no client has to be told to try again. */
+static bool command_answer(struct rail *r, struct engine_cmd *cmd, int64_t run_no, bool last,
                            struct arena *a) {
     struct answering w = {.rail = r, .cmd = cmd, .a = a};
     w.f.code = WR_FINE;
@@ -280,55 +277,105 @@ static void command_answer(struct rail *r, struct engine_cmd *cmd, int64_t run_n
     if (w.committed) {
         engine_committed(cmd, w.committed);
         plan_unref(w.committed);
-        return;
+        return false;
     }
+    if (rc != 0 && w.f.code == WR_SESSION_LOCKED && !last) return true;
     if (rc == 0) rc = wopr_error_set(&w.f.e, WOPR_E_INTERRUPT_RESOLVED, "it was answered before");
     cmd->result = (struct engine_result){.run_id = cmd->run_id};
     cmd->result.err = w.f.e;
     cmd->result.rc = cmd->result.err.code = w.f.e.code ? w.f.e.code : rc;
     engine_answer(r->commands.engine, cmd);
+    return false;
 }
 
 /* --- the thread --- */
-static void work_do(struct rail *r, struct rail_work *w) {
+static void work_put_aside(struct rail *r, struct rail_work *w) {
+    w->next = NULL;
+    w->tries++;
+    w->due_ms = clock_mono_ms() + LOCKED_PAUSE_MS;
+    pthread_mutex_lock(&r->commands.lock);
+    *r->commands.later_end = w;
+    r->commands.later_end = &w->next;
+    r->commands.nr++;
+    pthread_mutex_unlock(&r->commands.lock);
+}
+
+/* last: there will be no other time. */
+static void work_do(struct rail *r, struct rail_work *w, bool last) {
     struct arena *a = arena_new(COMMAND_ARENA);
+    bool locked = false;
     if (!a) {
         cmd_failed(w->cmd, WOPR_E_NO_MEMORY, wopr_err_text(WOPR_E_NO_MEMORY));
         engine_answer(r->commands.engine, w->cmd);
     } else if (w->cmd->op == ENGINE_CANCEL) {
         command_cancel(r, w->cmd, a);
     } else {
-        command_answer(r, w->cmd, w->run_no, a);
+        locked = command_answer(r, w->cmd, w->run_no, last || w->tries == LOCKED_TRIES_MAX, a);
     }
     arena_free(a);
-    mem_free(w);
+    if (locked) work_put_aside(r, w);
+    else mem_free(w);
 }
 
-/* Old sessions go a slice at a time, between commands. */
-static void collect_turn(struct rail *r, uint64_t *next_ms) {
+/* --- what is to be done between commands --- */
+struct turns { /* monotonic */
+    uint64_t collect_ms, sweep_ms;
+};
+
+static uint64_t turn_next(const struct turns *t) {
+    return t->collect_ms < t->sweep_ms ? t->collect_ms : t->sweep_ms;
+}
+
+/* Old sessions go a slice at a time. */
+static void collect_turn(struct rail *r, struct turns *t) {
     bool more = false;
     struct wr_fault f = {.code = WR_FINE};
     int64_t before_ms = clock_wall_ms() - r->cfg.retention_ms;
-    if (clock_mono_ms() < *next_ms) return;
+    if (clock_mono_ms() < t->collect_ms) return;
     if (r->cfg.retention_ms > 0 && rail_collect(r, before_ms, &more, &f) != 0)
         log_warn("old sessions could not be removed", "why", f.e.message);
-    *next_ms = clock_mono_ms() + (more ? COLLECT_SLICE_MS : COLLECT_EVERY_MS);
+    t->collect_ms = clock_mono_ms() + (more ? COLLECT_SLICE_MS : COLLECT_EVERY_MS);
+}
+
+static void sweep_turn(struct rail *r, struct turns *t) {
+    if (clock_mono_ms() < t->sweep_ms) return;
+    held_sweep(&r->held);
+    t->sweep_ms = clock_mono_ms() + SWEEP_EVERY_MS;
+}
+
+/* Under the lock: what is due again goes behind what came meanwhile; all of it when stopping. */
+static void work_bring_back(struct rail *r, uint64_t now_ms) {
+    while (r->commands.later && (r->commands.stop || r->commands.later->due_ms <= now_ms)) {
+        struct rail_work *w = r->commands.later;
+        r->commands.later = w->next;
+        if (!w->next) r->commands.later_end = &r->commands.later;
+        w->next = NULL;
+        *r->commands.end = w;
+        r->commands.end = &w->next;
+    }
+}
+
+static struct rail_work *work_take(struct rail *r) {
+    struct rail_work *w = r->commands.first;
+    if (!w) return NULL;
+    r->commands.first = w->next;
+    r->commands.nr--;
+    if (!w->next) r->commands.end = &r->commands.first;
+    return w;
 }
 
 /* NULL: stopping, or it is time for something else; *stop says which. */
 static struct rail_work *work_next(struct rail *r, uint64_t until_ms, bool *stop) {
-    const struct timespec at = {(time_t)(until_ms / 1000), (long)(until_ms % 1000) * 1000000};
-    struct rail_work *w;
     pthread_mutex_lock(&r->commands.lock);
+    work_bring_back(r, clock_mono_ms());
+    if (r->commands.later && r->commands.later->due_ms < until_ms)
+        until_ms = r->commands.later->due_ms;
+    const struct timespec at = {(time_t)(until_ms / 1000), (long)(until_ms % 1000) * 1000000};
     if (!r->commands.first && !r->commands.stop)
         (void)pthread_cond_timedwait(&r->commands.ready, &r->commands.lock, &at);
+    work_bring_back(r, clock_mono_ms());
     *stop = r->commands.stop;
-    w = r->commands.first;
-    if (w) {
-        r->commands.first = w->next;
-        r->commands.nr--;
-        if (!r->commands.first) r->commands.end = &r->commands.first;
-    }
+    struct rail_work *w = work_take(r);
     pthread_mutex_unlock(&r->commands.lock);
     return w;
 }
@@ -336,12 +383,13 @@ static struct rail_work *work_next(struct rail *r, uint64_t until_ms, bool *stop
 static void *commands_main(void *ctx) {
     struct rail *r = ctx;
     struct rail_work *w;
-    uint64_t next_ms = clock_mono_ms() + COLLECT_FIRST_MS;
+    struct turns t = {clock_mono_ms() + COLLECT_FIRST_MS, clock_mono_ms() + SWEEP_EVERY_MS};
     bool stop = false;
     thread_name("wopr-rail");
-    while ((w = work_next(r, next_ms, &stop)) != NULL || !stop) {
-        if (w) work_do(r, w);
-        collect_turn(r, &next_ms);
+    while ((w = work_next(r, turn_next(&t), &stop)) != NULL || !stop) {
+        if (w) work_do(r, w, stop);
+        collect_turn(r, &t);
+        sweep_turn(r, &t);
     }
     return NULL;
 }

@@ -14,6 +14,44 @@ struct str rail_run_id(struct str wr_run_id, struct str salt, struct arena *a) {
     return arena_str(a, wr_id_str(&id));
 }
 
+/* --- runs that are kept --- */
+void rail_runs_fini(struct rail_runs *r) {
+    for (size_t i = 0; i < RAIL_RUNS_KEPT; i++) rail_shown_fini(&r->v[i].shown);
+    *r = (struct rail_runs){.v = {{0}}};
+}
+
+size_t rail_runs_bytes(const struct rail_runs *r) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < RAIL_RUNS_KEPT; i++) bytes += rail_shown_bytes(&r->v[i].shown);
+    return bytes;
+}
+
+static bool runs_take(struct rail_runs *r, int64_t run_no, struct rail_shown *out) {
+    for (size_t i = 0; r && i < RAIL_RUNS_KEPT; i++) {
+        if (r->v[i].run_no != run_no) continue;
+        *out = r->v[i].shown;
+        memmove(&r->v[i], &r->v[i + 1], (RAIL_RUNS_KEPT - 1 - i) * sizeof *r->v);
+        memset(&r->v[RAIL_RUNS_KEPT - 1], 0, sizeof *r->v);
+        return true;
+    }
+    return false;
+}
+
+/* The run of d, whose events so far are those of its log and of its plan; else it ends. */
+static void runs_put(struct deriving *d) {
+    struct rail_runs *r = d->in->runs;
+    if (!r || d->keep_no == 0 || !d->run.state) {
+        rail_shown_fini(&d->run);
+        return;
+    }
+    rail_shown_fini(&r->v[RAIL_RUNS_KEPT - 1].shown);
+    memmove(&r->v[1], &r->v[0], (RAIL_RUNS_KEPT - 1) * sizeof *r->v);
+    r->v[0].run_no = d->keep_no;
+    r->v[0].shown = d->run;
+    d->run = (struct rail_shown){.wf = NULL};
+    d->keep_no = 0;
+}
+
 /* --- what the append is --- */
 static void parts_find(struct deriving *d) {
     for (size_t i = 0; i < d->in->append->events_nr; i++) {
@@ -176,8 +214,9 @@ static int root_going(struct deriving *d) {
     return place_find(d, s->nodes[s->runs[run].root].id, &root);
 }
 
-static int run_load(struct deriving *d, const struct place *at, int64_t until,
-                    const struct run_meta *meta) {
+/* A branch has no rows yet, and the whole of what it inherits is read (as for any fork). */
+static int branch_load(struct deriving *d, const struct place *at, int64_t until,
+                       const struct run_meta *meta) {
     const struct rail_shown_at want = {.run_no = at->head.run_no,
                                        .until = until,
                                        .meta = meta,
@@ -187,10 +226,44 @@ static int run_load(struct deriving *d, const struct place *at, int64_t until,
     return rc == 0 ? 0 : load_failed(d, rc);
 }
 
+/* The run as it is kept, and what others appended since; false: it must be read. */
+static bool run_kept(struct deriving *d, const struct place *at) {
+    const int64_t next = at->head.next_seq;
+    struct wopr_error err;
+    if (!runs_take(d->in->runs, at->head.run_no, &d->run)) return false;
+    if (d->run.state->next_seq == next ||
+        (d->run.state->next_seq < next &&
+         rail_shown_follow(d->in->store, at->head.run_no, &d->run, &err) == 0))
+        return true;
+    rail_shown_fini(&d->run);
+    return false;
+}
+
+static int run_read(struct deriving *d, const struct place *at, const struct str *more) {
+    const struct rail_shown_at want = {.run_no = at->head.run_no,
+                                       .until = INT64_MAX,
+                                       .more = more,
+                                       .more_nr = more ? 1 : 0,
+                                       .spare = d->in->runs != NULL};
+    int rc = rail_shown_load(d->in->store, &want, d->plan->arena, &d->run, &d->f->e);
+    return rc == 0 ? 0 : load_failed(d, rc);
+}
+
+static int run_open(struct deriving *d, const struct place *at) {
+    d->keep_no = at->head.run_no;
+    return run_kept(d, at) ? 0 : run_read(d, at, NULL);
+}
+
+/* The run that is open moves: it gets the new node. */
 static int move_open(struct deriving *d, const struct place *at) {
     struct plan *p = d->plan;
-    int rc = run_load(d, at, INT64_MAX, NULL);
-    if (rc != 0) return rc;
+    const struct str *node_id = &d->parts.node->node_id;
+    int rc = rail_shown_name(&d->run, *node_id, &d->f->e);
+    if (rc == WOPR_E_TOO_BIG) { /* no spare node */
+        rail_shown_fini(&d->run);
+        rc = run_read(d, at, node_id);
+    }
+    if (rc != 0) return rc == WOPR_E_NO_MEMORY ? wr_no_memory(d->f) : rc;
     p->what = PLAN_RUN;
     p->run_id = at->head.run_id;
     p->run_no = at->head.run_no;
@@ -222,7 +295,7 @@ static int branch_open(struct deriving *d, const struct place *at) {
     struct plan_fork *fork = n ? ARENA_NEW(a, struct plan_fork) : NULL;
     if (!fork) return wr_no_memory(d->f);
     int64_t cut = at->node.seq + 1;
-    int rc = run_load(d, at, cut, &n->meta);
+    int rc = branch_load(d, at, cut, &n->meta);
     if (rc != 0) return rc;
     *fork = (struct plan_fork){.link = {.mode = FORK_BRANCH,
                                         .source_run_id = at->head.run_id,
@@ -244,9 +317,10 @@ static int advance_open(struct deriving *d) {
     d->asked = asked->id;
     int rc = root_going(d);
     if (rc == 0) rc = place_find(d, asked->id, &at);
-    if (rc == 0) rc = move_open(d, &at);
-    if (rc != 0 || waits_at(d, asked->id)) return rc;
-    rail_shown_fini(&d->run);
+    if (rc == 0) rc = run_open(d, &at);
+    if (rc != 0) return rc;
+    if (waits_at(d, asked->id)) return move_open(d, &at);
+    runs_put(d);
     return branch_open(d, &at);
 }
 
@@ -265,13 +339,13 @@ static int checkpoint_derive(struct deriving *d) {
     struct place at;
     int rc = root_going(d);
     if (rc == 0) rc = place_find(d, asked ? asked->id : STR_NONE, &at);
-    if (rc == 0) rc = move_open(d, &at);
+    if (rc == 0) rc = run_open(d, &at);
     if (rc != 0) return rc;
     if (run_status_final(d->run.state->status)) {
-        rail_shown_fini(&d->run);
         d->plan->what = PLAN_SIDE;
-        d->plan->run_no = d->plan->base_seq = d->plan->epoch = 0;
     } else {
+        rc = move_open(d, &at);
+        if (rc != 0) return rc;
         derive_checkpoint(d);
     }
     derive_shown(d, d->parts.node->node_id, at.node.run_id, at.node.seq);
@@ -300,7 +374,8 @@ int rail_derive(const struct rail_derive *in, struct plan *p, struct wr_fault *f
     if (rc == 0) p->session->wr_run_id = arena_str(p->arena, d.parts.node->run_id);
     p->session->nodes = nodes.v;
     p->session->nodes_nr = nodes.n;
-    rail_shown_fini(&d.run);
+    if (rc != 0 || p->failed != 0) d.keep_no = 0;
+    runs_put(&d);
     if (rc != 0) return rc;
     if (arena_failed(p->arena) && p->failed == 0) return wr_no_memory(f);
     if (p->failed == 0) return 0;

@@ -22,6 +22,18 @@ struct rail_owner {                        /* of a session: fixed when it starts
     struct str tenant, workspace, subject; /* subject: raw JSON */
     bool test_mode;
 };
+/* Runs of a session as they were last folded, kept for its next append: the last few that moved,
+ * so that agents which work on several branches do not take each other's place. */
+enum { RAIL_RUNS_KEPT = 4 };
+struct rail_runs {
+    struct {
+        int64_t run_no; /* 0: none */
+        struct rail_shown shown;
+    } v[RAIL_RUNS_KEPT]; /* the last that moved first */
+};
+void rail_runs_fini(struct rail_runs *r);
+size_t rail_runs_bytes(const struct rail_runs *r);
+
 struct rail_derive {
     struct store *store;
     const struct payload_rules *rules;
@@ -35,6 +47,9 @@ struct rail_derive {
     struct str resolved_by; /* who answered over REST; empty: an agent */
     int64_t tenant_bytes_max;
     int64_t now_ms;
+    /* NULL: each append folds its run anew.  What is in there after rail_derive is ahead of the
+     * log by the plan: throw all of it away when that is not committed. */
+    struct rail_runs *runs;
 };
 /* Fills p: what it does to a run (or to none: PLAN_SIDE), events, rows, and the nodes of
  * p->session, which is there already.  PRECONDITION_FAILED: the run was cancelled, or the log is

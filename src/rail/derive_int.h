@@ -19,6 +19,7 @@ struct deriving {
     struct plan *plan;
     struct derive_parts parts;
     struct rail_shown run; /* the run, as far as its log goes */
+    int64_t keep_no;       /* 0, or the number of that run: it may be kept in in->runs */
     struct wr_state state; /* of the new node's snapshot */
     struct str asked;      /* the node that the append answers: no checkpoint; or empty */
     struct derive_nodes *nodes;

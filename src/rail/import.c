@@ -82,10 +82,11 @@ static bool same_log(const struct session_log *l, const struct rail_bundle *b) {
  * has an id of its own. */
 static int clash_look(struct importing *m, bool *same) {
     const struct rail_caller *who = &m->in->who;
+    const struct session_from all = {0, 0};
     struct session_log log;
     *same = false;
-    int rc = store_session_log(m->rail->cfg.store, STR_NONE, false, m->b.session_id, 0, m->a, &log,
-                               &m->f->e);
+    int rc = store_session_log(m->rail->cfg.store, STR_NONE, false, m->b.session_id, all, m->a,
+                               &log, &m->f->e);
     if (rc == WOPR_E_NOT_FOUND) return 0;
     if (rc != 0) return wr_fail_as(m->f, WR_SESSION_LOAD_FAILED, rc);
     bool ours = str_eq(log.head.tenant, who->tenant) && log.head.test_mode == who->test_mode;

@@ -111,8 +111,19 @@ int rail_op_init(struct rail_op *o, struct rail *r, const struct rail_owner *own
     return keys ? rail_keyring(r, &o->keys, f) : 0;
 }
 
+static void session_release(struct rail_op *o) {
+    if (!o->held) {
+        rail_session_fini(&o->session);
+        return;
+    }
+    o->held->session = o->session;
+    held_put(&o->rail->held, o->held);
+    o->held = NULL;
+    o->session = (struct rail_session){.truth = NULL};
+}
+
 void rail_op_fini(struct rail_op *o) {
-    rail_session_fini(&o->session);
+    session_release(o);
     mem_wipe(&o->keys, sizeof o->keys);
 }
 
@@ -127,9 +138,36 @@ int rail_not_healthy(const struct rail_session *s, struct wr_fault *f) {
     return f->e.code;
 }
 
-int rail_op_load(struct rail_op *o, struct str session_id) {
-    rail_session_fini(&o->session);
-    int rc = rail_session_load(o->rail->cfg.store, o->owner.tenant, o->owner.test_mode, session_id,
-                               o->a, &o->session, o->f);
+/* The session is of the op from here on. */
+static void session_take(struct rail_op *o, struct str session_id) {
+    if (o->held && !o->held->ahead && str_eq(o->session.head.session_id, session_id)) return;
+    session_release(o);
+    o->held = held_take(&o->rail->held, &o->owner, session_id);
+    if (o->held) o->session = o->held->session;
+}
+
+static void session_drop(struct rail_op *o) {
+    if (o->held) o->held->ahead = true;
+    session_release(o);
+}
+
+static int session_read(struct rail_op *o, struct str session_id) {
+    o->held = held_new();
+    if (!o->held) return wr_no_memory(o->f);
+    int rc = rail_session_read(o->rail->cfg.store, o->owner.tenant, o->owner.test_mode, session_id,
+                               o->held->arena, o->a, &o->session, o->f);
+    o->held->session = o->session;
+    if (rc == 0 && !held_own(o->held)) rc = wr_no_memory(o->f);
+    o->session = o->held->session;
     return rc == 0 ? rail_not_healthy(&o->session, o->f) : rc;
+}
+
+int rail_op_load(struct rail_op *o, struct str session_id) {
+    int rc = RAIL_READ_AGAIN;
+    session_take(o, session_id);
+    if (o->held) {
+        rc = rail_session_follow(o->rail->cfg.store, &o->session, o->held->arena, o->a, o->f);
+        if (rc != 0) session_drop(o);
+    }
+    return rc == RAIL_READ_AGAIN ? session_read(o, session_id) : rc;
 }

@@ -17,9 +17,11 @@ int rail_new(const struct rail_config *cfg, struct rail **out, struct wopr_error
     pthread_mutex_init(&r->commands.lock, NULL);
     r->commands.has_ready = clock_cond_init(&r->commands.ready) == 0;
     r->commands.end = &r->commands.first;
+    r->commands.later_end = &r->commands.later;
     r->arena = arena_new(RAIL_ARENA_MAX);
     r->gates = map_new();
-    if (r->arena && r->gates && r->commands.has_ready) {
+    int rc = held_init(&r->held, cfg->held_bytes_max);
+    if (rc == 0 && r->arena && r->gates && r->commands.has_ready) {
         *out = r;
         return 0;
     }
@@ -33,6 +35,7 @@ void rail_free(struct rail *r) {
     if (r->commands.has_ready) pthread_cond_destroy(&r->commands.ready);
     pthread_mutex_destroy(&r->commands.lock);
     map_free(r->gates);
+    held_fini(&r->held);
     arena_free(r->arena);
     pthread_mutex_destroy(&r->gates_lock);
     mem_free(r);

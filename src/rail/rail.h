@@ -28,6 +28,7 @@ struct rail_config {
     int64_t retention_ms;     /* after the last change of a session; 0 = for ever (WR-82) */
     bool offered;             /* the tools are, over MCP; what is configured is told with it */
     bool checkpoints, resume; /* flags of tools (WR-213) */
+    size_t held_bytes_max;    /* of sessions held in memory (held.h); 0 = HELD_BYTES_DEFAULT */
     /* What a start now would add (rail_workflow_add), into a rail of its own: so that a folder that
      * has changed since is told of (WR-252).  NULL: what is applied is all there is. */
     int (*reread)(void *ctx, struct rail *into, struct wopr_error *err);

@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "rail/derive.h"
+#include "rail/held.h"
 #include "rail/rail.h"
 #include "workrail/compile.h"
 #include "workrail/resume.h"
@@ -20,6 +21,7 @@ struct rail {
     pthread_mutex_t gates_lock;
     struct map *gates; /* session id -> struct rail_gate that holds it */
     uint64_t generation;
+    struct held_sessions held;
     int64_t judged_ms; /* collect.c: when all sessions were judged last, 0 = never */
     bool judged_good;
     struct { /* command.c */
@@ -28,7 +30,9 @@ struct rail {
         pthread_cond_t ready;
         struct engine *engine;
         struct rail_work *first, **end;
-        size_t nr;
+        struct rail_work *later,
+            **later_end; /* whose session was locked, by the time they are due */
+        size_t nr;       /* of both */
         bool running, stop, has_ready;
     } commands;
 };
@@ -60,6 +64,7 @@ struct rail_op { /* one call */
     struct wr_keyring keys;
     struct wr_operator op;
     struct rail_session session;
+    struct rail_held *held;        /* whose the session is; NULL: it is of a */
     const struct wr_plan *pending; /* its blobs are not stored yet */
     struct wr_workflow *workflow;  /* read last */
     struct wr_fault *f;
@@ -68,7 +73,8 @@ struct rail_op { /* one call */
 MUST_CHECK int rail_op_init(struct rail_op *o, struct rail *r, const struct rail_owner *owner,
                             bool keys, struct arena *a, struct wr_fault *f);
 void rail_op_fini(struct rail_op *o);
-/* Reads a session again; SESSION_NOT_HEALTHY unless it is (WR-78). */
+/* The session as it is stored now: what is held is gone on from, else all of it is read.
+ * SESSION_NOT_HEALTHY unless it is (WR-78).  What was read off the session before is void. */
 MUST_CHECK int rail_op_load(struct rail_op *o, struct str session_id);
 int rail_not_healthy(const struct rail_session *s, struct wr_fault *f);
 /* What the vault opened is overwritten with the call. */

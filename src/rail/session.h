@@ -2,7 +2,8 @@
  * session.h: a session as it is stored, read and checked (WR-73 to WR-77).  Layer: rail.
  *
  * Only the prefix that every check passed is handed out: what comes after it is not read, and not
- * guessed at.  Texts live in the arena given.
+ * guessed at.  Events live in the arena `keep`, rows and records in the arena `a`, which may be the
+ * same: what is kept from call to call (held.c) keeps no row.
  */
 #ifndef WOPR_RAIL_SESSION_H
 #define WOPR_RAIL_SESSION_H
@@ -34,10 +35,10 @@ const char *rail_reason_name(enum rail_reason r); /* "digest_mismatch"; "" for n
 struct rail_session {
     struct session_head head;
     struct wr_session *truth; /* the fold of events */
-    struct wr_event *events;  /* of the validated prefix, by index */
+    struct wr_event *events;  /* of the validated prefix, by index; NULL once it was followed */
     size_t events_nr;
-    struct wr_record *records;
-    int64_t *committed_ms; /* of each record */
+    struct wr_record *records; /* NULL once it was followed */
+    int64_t *committed_ms;     /* of each record; likewise */
     size_t records_nr;
     enum rail_health health;
     enum rail_reason reason;
@@ -50,6 +51,17 @@ struct rail_session {
 MUST_CHECK int rail_session_load(struct store *s, struct str tenant, bool test_mode,
                                  struct str session_id, struct arena *a, struct rail_session *out,
                                  struct wr_fault *f);
+/* The same with events in `keep`, so that the session can be followed. */
+MUST_CHECK int rail_session_read(struct store *s, struct str tenant, bool test_mode,
+                                 struct str session_id, struct arena *keep, struct arena *a,
+                                 struct rail_session *out, struct wr_fault *f);
+/* Read and judge what was appended since a session was read, or followed, and found whole (WR-73):
+ * 0, it is now what is stored.  RAIL_READ_AGAIN: it cannot go on from there (it is another session
+ * of this id, or damaged after its end); as after each failure it is of no use then, and only
+ * reading all of it says what it is. */
+#define RAIL_READ_AGAIN 1
+MUST_CHECK int rail_session_follow(struct store *s, struct rail_session *x, struct arena *keep,
+                                   struct arena *a, struct wr_fault *f);
 /* The same from rows that were read: what import checks with, too. */
 MUST_CHECK int rail_session_judge(const struct session_log *log, struct arena *a,
                                   struct rail_session *out, struct wr_fault *f);

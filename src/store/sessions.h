@@ -44,15 +44,19 @@ struct session_records {
     struct session_record_row *v;
     size_t n;
 };
-/* Head, events from event_from and records from record_from on, all of one commit. */
+struct session_from { /* where a read begins: all zero is the whole log */
+    int64_t event, record;
+};
+/* Head, events and records from there on, all of one commit. */
 struct session_log {
     struct session_head head;
+    struct session_from from;
     struct session_events events;
     struct session_records records;
 };
-/* NOT_FOUND; TOO_BIG when the session has more than bytes_max (0: no bound). */
+/* NOT_FOUND. */
 MUST_CHECK int store_session_log(struct store *s, struct str tenant, bool test_mode,
-                                 struct str session_id, int64_t bytes_max, struct arena *a,
+                                 struct str session_id, struct session_from from, struct arena *a,
                                  struct session_log *out, struct wopr_error *err);
 /* The bytes of the event with this key; NOT_FOUND.  What a repeated call looks for without a lock
  * (WR-60). */

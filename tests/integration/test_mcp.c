@@ -152,12 +152,15 @@ Test(mcp, what_is_done_over_mcp_is_logged_as_what_it_is) {
     struct str out = STR_NONE;
     called("run_start", "{\"workflowId\":\"conformance-noop\"}");
     failed("run_cancel", "{\"runId\":\"none\"}", "NOT_FOUND");
+    failed("run_events", "{\"runId\":\"none\"}", "NOT_FOUND"); /* is no other operation */
     struct str log = server_log(&sv);
     cr_expect_not_null(strstr(log.p, "\"operation\":\"createRun\""));
     cr_expect_not_null(strstr(log.p, "\"operation\":\"cancelRun\",\"method\":\"POST\",\"path\":"
                                      "\"/v1/runs/none/cancel\",\"status\":\"404\""));
     cr_assert_eq(program(&sv, (const char *const[]){"audit", NULL}, &out, NULL), 0);
     cr_expect_not_null(strstr(out.p, "/v1/runs/none/cancel"), STR_FMT, STR_ARG(out));
+    cr_expect_not_null(strstr(out.p, "{\"tool\":\"run_cancel\"}"), STR_FMT, STR_ARG(out));
+    cr_expect_not_null(strstr(out.p, "{\"tool\":\"run_events\"}"), STR_FMT, STR_ARG(out));
 }
 
 /* --- events, sizes --- */

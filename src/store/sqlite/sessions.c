@@ -90,24 +90,24 @@ static int log_read(struct query *held, struct arena *a, struct session_log *l,
     struct query q;
     query_begin(&q, held->c, SQL_SESSION_EVENTS);
     bind_int(&q, l->head.session_no);
+    bind_int(&q, l->from.event);
     int rc = list_read(&q, a, event_read, &l->events, err);
     if (rc != 0) return rc;
     query_begin(&q, held->c, SQL_SESSION_RECORDS);
     bind_int(&q, l->head.session_no);
+    bind_int(&q, l->from.record);
     return list_read(&q, a, record_read, &l->records, err);
 }
 
 int store_session_log(struct store *s, struct str tenant, bool test_mode, struct str session_id,
-                      int64_t bytes_max, struct arena *a, struct session_log *out,
+                      struct session_from from, struct arena *a, struct session_log *out,
                       struct wopr_error *err) {
-    struct session_log l = {.events = {NULL, 0}};
+    struct session_log l = {.from = from};
     struct query held;
     int rc = read_begin(&held, s, SQL_SESSION_GET, err);
     if (rc == 0) rc = head_find(&held, tenant, test_mode, session_id, a, &l.head, err);
     if (rc != 0) return rc;
-    if (bytes_max > 0 && l.head.bytes > bytes_max)
-        rc = wopr_error_set(err, WOPR_E_TOO_BIG, "the session is too large to be read at once");
-    if (rc == 0) rc = log_read(&held, a, &l, err);
+    rc = log_read(&held, a, &l, err);
     query_end(&held);
     if (rc == 0) *out = l;
     return rc;

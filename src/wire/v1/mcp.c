@@ -173,6 +173,8 @@ int v1_call_mcp(struct http_call *c) {
     struct mcp_visit *v = visit_new(c);
     if (!v) return call_refuse(c, WOPR_E_NO_MEMORY, "no memory for the message");
     enum mcp_step step = visit_begin(v);
+    if (v->x.call.tool) c->audit_of = str_c(v->x.call.tool->name);
+    else if (v->x.call.resource) c->audit_of = str_c(v->x.call.resource->uri);
     if (step == MCP_CALL) return visit_run(c);
     if (step == MCP_REPLY) return v1_mcp_reply(v);
     visit_leave(c);

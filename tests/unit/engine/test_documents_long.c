@@ -414,8 +414,7 @@ Test(documents_long, generated_ones_agree_from_every_event_on, .timeout = 600) {
         asked += world_count(run[0], EV_INTERRUPT_REQUESTED);
         workflow_unref(wf);
     }
-    cr_expect(completed + failed > 0 && asked > 0);
-    cr_expect(sampled_every() > 1 || (completed > 0 && failed > 0),
+    cr_expect(sampled_every() > 1 || (completed > 0 && failed > 0 && asked > 0),
               "%zu completed, %zu failed, %zu asked", completed, failed, asked);
     world_sound();
 }

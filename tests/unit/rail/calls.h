@@ -4,6 +4,7 @@
 #ifndef WOPR_TESTS_UNIT_RAIL_CALLS_H
 #define WOPR_TESTS_UNIT_RAIL_CALLS_H
 
+#include "journal/journal.h"
 #include "rail/bundle.h"
 #include "rail/rail.h"
 #include "rail/shown.h"
@@ -50,13 +51,37 @@ struct calls {
 
 static const struct seal_secret CALLS_KEK = {{7}};
 
-KIT_UNUSED static void calls_rail(struct calls *c, struct store *s, struct rail **out) {
-    const struct rail_config cfg = {
-        .store = s, .vault = c->vault, .rules = c->rules, .checkpoints = true, .resume = true};
+/* j NULL: it commits by itself. */
+KIT_UNUSED static void calls_rail_on(struct calls *c, struct store *s, struct journal *j,
+                                     struct rail **out) {
+    const struct rail_config cfg = {.store = s,
+                                    .journal = j,
+                                    .vault = c->vault,
+                                    .rules = c->rules,
+                                    .checkpoints = true,
+                                    .resume = true};
     cr_assert_eq(rail_new(&cfg, out, &c->k.err), 0, "%s", c->k.err.message);
     int rc =
         rail_workflow_add(*out, str_c(CALLS_SOURCE), WR_PROJECT, STR("auth_review.json"), &c->f);
     cr_assert_eq(rc, 0, "%s at %s", c->f.e.message, c->f.e.pointer);
+}
+
+KIT_UNUSED static void calls_rail(struct calls *c, struct store *s, struct rail **out) {
+    calls_rail_on(c, s, NULL, out);
+}
+
+/* A journal of the store: calls of several threads, and an engine, commit through it. */
+KIT_UNUSED static struct journal *calls_journal(struct calls *c) {
+    const struct journal_config cfg = {.queue_max = 0};
+    struct journal *j;
+    cr_assert_eq(journal_new(c->k.s, &cfg, &j, &c->k.err), 0, "%s", c->k.err.message);
+    cr_assert_eq(journal_start(j, &c->k.err), 0, "%s", c->k.err.message);
+    return j;
+}
+
+KIT_UNUSED static void calls_journal_end(struct journal *j) {
+    journal_stop(j);
+    journal_free(j);
 }
 
 KIT_UNUSED static void calls_up(struct calls *c) {
