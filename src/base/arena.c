@@ -3,18 +3,12 @@
  */
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/sanitized.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define ARENA_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ARENA_ASAN 1
-#endif
-#endif
-#ifdef ARENA_ASAN
+#if SANITIZED_ADDRESS
 #include <sanitizer/asan_interface.h>
 #define POISON(p, n)   __asan_poison_memory_region((p), (n))
 #define UNPOISON(p, n) __asan_unpoison_memory_region((p), (n))

@@ -190,15 +190,16 @@ static int engines_check(const struct pack_judged *j) {
     return 1;
 }
 
-/* A type that the host has itself, or another pack brings, would be hidden by this one. */
-static int types_check(struct cli *c, struct store *s, const struct pack_judged *j) {
+/* A type that the host has itself, or another pack brings, would be hidden by this one: one of the
+ * tenant, or of any tenant when this one is for all. */
+static int types_check(struct cli *c, struct store *s, bool shared, const struct pack_judged *j) {
     struct pack_types types, theirs;
     struct pack_installs all;
     struct checker k;
     struct wopr_error err = {0};
     int rc = manifest_types(&j->manifest, c->arena, &types, &err);
     if (rc == 0)
-        rc = store_pack_installs(s, str_c(c->cfg.host_tenant), false, c->arena, &all, &err);
+        rc = store_pack_installs(s, str_c(c->cfg.host_tenant), shared, c->arena, &all, &err);
     if (rc == 0) rc = checker_open(&k, true, &err);
     if (rc != 0) return cli_fail(&err);
     for (size_t i = 0; rc == 0 && i < types.n; i++) {
@@ -311,7 +312,7 @@ int packs_install(struct cli *c, struct store *s, const void *args) {
                                      src.signature.n > 0 ? src.signature : j.signature};
     if (packs_revoked_check(c, s, &sig, src.keychain, &err) != 0) return cli_fail(&err);
     rc = engines_check(&j);
-    if (rc == 0) rc = types_check(c, s, &j);
+    if (rc == 0) rc = types_check(c, s, in->shared, &j);
     if (rc == 0) rc = agents_check(c, &src, &j);
     if (rc != 0) return rc;
     marks_show(c, &src);

@@ -124,6 +124,7 @@ int run_inputs_check(struct str inputs, const struct workflow *wf, struct arena 
     }
     if (is.nr > 0) return issues_refuse(&is, err);
     jobj_drop(&is.details);
+    if (wf->program != NULL) wf->program->needs(wf, &r.needs);
     *out = r;
     return 0;
 }

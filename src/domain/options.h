@@ -74,6 +74,10 @@ struct var_init {
     bool from_input;
     bool inherited; /* sensitive where it comes from: masked whatever the mode of this workflow */
 };
+struct run_needs {             /* what a run will take, at least; 0: not known */
+    int64_t events, log_bytes; /* log_bytes: as event_bytes() counts */
+    int64_t state_bytes;       /* of its values, with the largest event on its way into them */
+};
 struct input_stray {          /* an input that the workflow does not declare, and drops */
     struct str name, nearest; /* nearest: the declared one that was probably meant, or empty */
 };
@@ -83,6 +87,7 @@ struct var_inits {
     size_t n;
     struct input_stray *strays;
     size_t strays_nr;
+    struct run_needs needs; /* of a program */
     struct str accepted; /* of a program: raw object of the inputs as they are kept; else p NULL */
 };
 /* The first value of each variable, of inputs (raw object or empty) or its default.  Errors:

@@ -92,6 +92,8 @@ struct program_ops {
     void (*timed_out)(void *program, int node);
     /* The log says so already: it was cut between that and what follows from it. */
     bool (*late)(const void *program, int node);
+    /* What a run without inputs takes, at least, when it goes as planned; 0: that is not known. */
+    void (*needs)(const struct workflow *wf, struct run_needs *out);
     /* Raw object for run.started, under name. */
     struct str (*opening)(const void *program, struct arena *a);
 };

@@ -52,6 +52,33 @@ bool bound_error_room(const struct step *st, size_t bytes) {
     return st->state->bytes + bytes <= st->engine->cfg.bounds.run_state_bytes_max;
 }
 
+/* --- what a program says beforehand --- */
+
+int engine_run_fits(const struct engine *e, const struct run_needs *n, struct wopr_error *err) {
+    const struct engine_bounds *b = &e->cfg.bounds;
+    const struct {
+        const char *what, *setting;
+        int64_t needs, max;
+    } ROWS[] = {
+        {"events", "run-events-max", n->events, b->run_events_max},
+        {"bytes of log", "run-bytes-max", n->log_bytes, b->run_bytes_max},
+        {"bytes of values", "run-state-bytes-max", n->state_bytes, (int64_t)b->run_state_bytes_max},
+    };
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        if (ROWS[i].needs <= ROWS[i].max) continue;
+        (void)wopr_error_set(err, WOPR_E_VALIDATION,
+                             "the definition is good, but a run of it would have at least %lld %s, "
+                             "and a run of this host may have %lld: do less in one definition, or "
+                             "raise %s",
+                             (long long)ROWS[i].needs, ROWS[i].what, (long long)ROWS[i].max,
+                             ROWS[i].setting);
+        wopr_error_details(err, "{\"setting\":\"%s\",\"needs\":%lld,\"limit\":%lld}",
+                           ROWS[i].setting, (long long)ROWS[i].needs, (long long)ROWS[i].max);
+        return WOPR_E_VALIDATION;
+    }
+    return 0;
+}
+
 /* --- shares of tenants --- */
 
 void bound_tenant_runs(struct engine *e, struct wopr_error *err) {

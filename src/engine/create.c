@@ -127,8 +127,9 @@ static int create_build(struct step *st, int64_t now_ms, struct plan **out,
                         struct wopr_error *err) {
     struct run_exec *re = st->exec;
     struct agent_set agents;
-    int rc = agent_set_resolve(st, re->commit.cmd, &agents, err);
     struct str modules = STR_NONE;
+    int rc = engine_run_fits(st->engine, &re->commit.cmd->create.inputs.needs, err);
+    if (rc == 0) rc = agent_set_resolve(st, re->commit.cmd, &agents, err);
     if (rc == 0) rc = module_types_resolve(st, re->commit.cmd, &modules, err);
     if (rc != 0) return rc;
     struct plan *p =

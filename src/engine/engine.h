@@ -124,6 +124,11 @@ void engine_stop(struct engine *e);
 void engine_free(struct engine *e);
 void engine_stats(struct engine *e, struct engine_stats *out);
 
+/* A run that needs so much ends well within the bounds of this host; else VALIDATION, which names
+ * the bound and the way out.  Any thread. */
+MUST_CHECK int engine_run_fits(const struct engine *e, const struct run_needs *n,
+                               struct wopr_error *err);
+
 /* Compiled workflow by id, from the cache keyed by hash (store row decides).  *out has a reference
  * for the caller. NOT_FOUND, VALIDATION (stored definition no longer compiles: unknown node type
  * ...), NO_MEMORY. */

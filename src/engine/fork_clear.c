@@ -97,6 +97,7 @@ int fork_inputs(struct step *st, const struct fork_inputs *from, struct arena *a
     /* Sensitive inputs are merged clear, and masked as those of a new run. */
     if (rc == 0 && from->overlay.p) rc = overlay_object(all, from->overlay, a, &all, err);
     if (rc == 0) rc = run_inputs_check(all, wf, a, vars, err);
+    if (rc == 0 && from->overlay.p) rc = engine_run_fits(st->engine, &vars->needs, err);
     if (rc == 0) rc = members_by_name(was, a, &sealed, err);
     if (rc == 0 && m->sealed) /* also of a child, in what is a plain variable there */
         for (size_t i = 0; i < vars->n; i++)

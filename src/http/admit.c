@@ -38,9 +38,14 @@ struct str limit_address(struct exchange *x, char out[LIMIT_WHO_BYTES]) {
     return str_n(out, LIMIT_WHO_BYTES);
 }
 
+/* Who asks without a credential holds for its address: one that reads nothing of what it is sent
+ * takes no room from others.  No tenant is called like an address. */
 int exchange_admit(struct exchange *x, struct wopr_error *err) {
     struct shares *sh = &x->pub.server->shares;
-    x->share.tenant = shares_begin(sh, x->pub.who.tenant, SHARE_REQUESTS, &x->share.admitted);
+    char address[LIMIT_WHO_BYTES];
+    struct str who = x->pub.who.tenant;
+    if (who.n == 0) who = limit_address(x, address);
+    x->share.tenant = shares_begin(sh, who, SHARE_REQUESTS, &x->share.admitted);
     if (!x->share.admitted)
         return refuse_for_now(
             x, REFUSED_CAPACITY, 1,

@@ -48,6 +48,13 @@ int budget_open(struct exchange *x, struct wopr_error *err) {
                                                                          : budget_refuse(x, err);
 }
 
+int http_room(struct http_call *c, size_t n, struct wopr_error *err) {
+    struct exchange *x = exchange_of(c);
+    return share_room(&c->server->shares, x->share.tenant, SHARE_BYTES, n)
+               ? 0
+               : budget_refuse(x, err);
+}
+
 static size_t exchange_bytes(const struct exchange *x) {
     return x->body.bytes.cap + arena_used(x->pub.arena) + x->pub.reply.n;
 }

@@ -144,6 +144,8 @@ void http_path_shown(struct str path, char out[HTTP_PATH_SHOWN_BYTES]);
 int http_offload(struct http_call *c, void (*fn)(struct http_call *c));
 /* The same for a command that first has to do something long: fn may return HTTP_PENDING. */
 int http_offload_command(struct http_call *c, int (*fn)(struct http_call *c));
+/* Before something long is read for an answer of n bytes: is there room for it?  UNAVAILABLE. */
+MUST_CHECK int http_room(struct http_call *c, size_t n, struct wopr_error *err);
 /* Another operation of the same mount answers: `return http_go_on(c, &as);`.  From here on the call
  * is a request of that operation by the same principal, with what is given here and no other
  * header: its scopes are judged, its idempotency key is looked up, and its handler is called with

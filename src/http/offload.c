@@ -96,19 +96,25 @@ bool offload_cancel(struct http_server *s, struct holder *h, struct offload_job 
 
 /* --- requests --- */
 
+/* Whose turn it is: all who ask without a credential have one together, however many addresses they
+ * come from. */
+static struct holder *holder_of_turn(struct exchange *x) {
+    return x->pub.who.tenant.n > 0 ? x->share.tenant : &x->pub.server->shares.nobody;
+}
+
 static struct exchange *exchange_of_job(struct offload_job *j) {
     return LIST_ENTRY(j, struct exchange, job.job);
 }
 
 static void exchange_job_run(struct offload_job *j) {
     struct exchange *x = exchange_of_job(j);
-    share_give(&x->pub.server->shares, x->share.tenant, SHARE_READS, 1);
+    share_give(&x->pub.server->shares, holder_of_turn(x), SHARE_READS, 1);
     if (exchange_logged(x, x->job.run) != HTTP_PENDING) http_resume(&x->pub);
 }
 
 static void exchange_refuse_stopped(struct exchange *x) {
     struct wopr_error err = {0};
-    share_give(&x->pub.server->shares, x->share.tenant, SHARE_READS, 1);
+    share_give(&x->pub.server->shares, holder_of_turn(x), SHARE_READS, 1);
     (void)refuse_draining(x, &err);
     http_fail(&x->pub, &err);
 }
@@ -132,7 +138,7 @@ int offload_push(struct exchange *x, int (*run)(struct exchange *x)) {
     struct http_server *s = x->pub.server;
     struct wopr_error err = {0};
     if (!s->offload || here) return run(x);
-    if (!share_take(&s->shares, x->share.tenant, SHARE_READS, 1)) {
+    if (!share_take(&s->shares, holder_of_turn(x), SHARE_READS, 1)) {
         (void)offload_refuse_full(x, &err);
         http_fail(&x->pub, &err);
         return HTTP_DONE;
@@ -140,7 +146,7 @@ int offload_push(struct exchange *x, int (*run)(struct exchange *x)) {
     x->job.run = run;
     x->job.job.run = exchange_job_run;
     x->job.job.refuse = exchange_job_refuse;
-    if (offload_queue(s, x->share.tenant, &x->job.job)) return HTTP_PENDING;
+    if (offload_queue(s, holder_of_turn(x), &x->job.job)) return HTTP_PENDING;
     exchange_refuse_stopped(x);
     return HTTP_DONE;
 }

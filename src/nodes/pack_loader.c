@@ -15,8 +15,10 @@
 
 #define INDEX_ARENA_MAX (64u * 1024 * 1024)
 #define PINS_ARENA_MAX  (16u * 1024 * 1024) /* of 256 pins, with the node types of their packs */
+#define LOAD_TRIES      3                   /* of a module whose worker ends */
 #define INDEX_MS        500u
-#define INDEXES_MAX     1000u /* tenants that are remembered */
+#define INDEXES_MAX     1000u                /* tenants that are remembered, */
+#define INDEXES_BYTES   (128u * 1024 * 1024) /* and what their indexes may take together */
 
 struct offer { /* a type of an installed pack */
     struct str type_id, name, version;
@@ -47,6 +49,7 @@ struct pack_loader {
     pthread_mutex_t mu;   /* of the maps */
     pthread_mutex_t load; /* one pack is loaded at a time */
     struct map *indexes;  /* by tenant */
+    size_t indexes_bytes; /* of their arenas */
     struct map *loaded;   /* by hex */
 };
 
@@ -154,6 +157,21 @@ static int index_make(struct pack_loader *p, struct str tenant, struct type_inde
     return rc == WOPR_E_NO_MEMORY ? wopr_error_set(err, rc, "no memory for installed packs") : rc;
 }
 
+/* Room for one more of so many bytes: where there is none, all are forgotten. */
+static bool indexes_room(struct pack_loader *p, size_t bytes) {
+    if (map_count(p->indexes) < INDEXES_MAX && p->indexes_bytes + bytes <= INDEXES_BYTES)
+        return true;
+    struct map *empty = map_new();
+    size_t it = 0;
+    void *v;
+    if (!empty) return false;
+    while (map_next(p->indexes, &it, NULL, &v)) index_free(v);
+    map_free(p->indexes);
+    p->indexes = empty;
+    p->indexes_bytes = 0;
+    return true;
+}
+
 /* The index of a tenant, at most max_ms old, with p->mu held, which it needs for as long as it is
  * looked at. */
 static int index_locked(struct pack_loader *p, struct str tenant, uint64_t max_ms,
@@ -166,18 +184,12 @@ static int index_locked(struct pack_loader *p, struct str tenant, uint64_t max_m
     int rc = index_make(p, tenant, &fresh, err);
     pthread_mutex_lock(&p->mu);
     if (rc != 0) return rc;
-    struct map *empty = map_count(p->indexes) >= INDEXES_MAX ? map_new() : NULL;
-    if (empty) { /* without memory it holds one more */
-        size_t it = 0;
-        void *v;
-        while (map_next(p->indexes, &it, NULL, &v)) index_free(v);
-        map_free(p->indexes);
-        p->indexes = empty;
-    }
-    if (map_put(p->indexes, tenant, fresh, &old) != 0) {
+    if (!indexes_room(p, arena_used(fresh->a)) || map_put(p->indexes, tenant, fresh, &old) != 0) {
         index_free(fresh);
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for installed packs");
     }
+    p->indexes_bytes += arena_used(fresh->a);
+    if (old) p->indexes_bytes -= arena_used(((struct type_index *)old)->a);
     index_free(old);
     *out = fresh;
     return 0;
@@ -189,7 +201,7 @@ static bool pinned_otherwise(const struct offer *o, const struct json_members *p
                              struct arena *a) {
     for (size_t i = 0; i < pins->n; i++)
         if (str_eq(pins->v[i].key, o->name))
-            return !str_eq(json_string(json_get(pins->v[i].raw, "version"), a), o->version);
+            return !pack_pin_takes(pins->v[i].raw, o->version, &o->pack, a);
     return false;
 }
 
@@ -211,12 +223,19 @@ static const struct offer *offer_find(const struct type_index *x, struct str typ
 
 /* --- loading --- */
 
+/* A worker may have been ended for want of memory; one that ends each time is ended by the module,
+ * and nobody is to try that for ever. */
 static int module_ask(struct sandbox *sandbox, const char *module, struct arena *a, struct str *out,
                       struct wopr_error *err) {
     const struct sandbox_request r = {.module = str_c(module), .message = STR("{}")};
     struct buf report;
     buf_init(&report, 1024u * 1024);
     int rc = sandbox_ask(sandbox, &r, &report, err);
+    for (int again = 1; rc == WOPR_E_UNAVAILABLE && again < LOAD_TRIES; again++)
+        rc = sandbox_ask(sandbox, &r, &report, err);
+    if (rc == WOPR_E_UNAVAILABLE)
+        rc = wopr_error_set(err, WOPR_E_PACK_LOAD,
+                            "the process that loads the module of the pack ends each time");
     if (rc == 0) *out = arena_str(a, buf_str(&report));
     if (rc == 0 && !out->p) rc = wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
     buf_fini(&report);
@@ -249,6 +268,17 @@ int pack_loader_try(struct sandbox *sandbox, const struct pack_judged *j, struct
     return rc;
 }
 
+/* Runs that have begun go on: what is recorded is replayed without the module, and what has to be
+ * executed says why it cannot. */
+static void types_name(struct pack_loader *p, struct loaded *l, const struct pack_judged *j) {
+    const struct sandbox_limits none = {.time_ms_max = 0};
+    struct pack_types_made made = {0};
+    if (j->manifest.language != PACK_LANG_WASM) return;
+    if (pack_types_named(&j->manifest, l->module, p->sandbox ? sandbox_limits(p->sandbox) : none,
+                         l->a, &made, NULL) == 0)
+        l->types = made;
+}
+
 static int judged_load(struct pack_loader *p, struct loaded *l, const struct sha256 *digest,
                        struct wopr_error *err) {
     const struct pack_expect expect = {.entry = true, .consumed = true};
@@ -264,7 +294,10 @@ static int judged_load(struct pack_loader *p, struct loaded *l, const struct sha
                             "the bytes of the installed pack are damaged in the database; remove "
                             "it and install it again");
     if (rc == 0) rc = pack_judge(p->rules, buf_str(&tarball), &expect, a, &j, err);
-    if (rc == 0) rc = types_make(p->sandbox, &j, l->module, l->a, &l->types, err);
+    if (rc == 0) {
+        rc = types_make(p->sandbox, &j, l->module, l->a, &l->types, err);
+        if (rc == WOPR_E_PACK_LOAD || rc == WOPR_E_PACK_RUNTIME) types_name(p, l, &j);
+    }
     buf_fini(&tarball);
     arena_free(a);
     return rc;
@@ -298,8 +331,9 @@ static struct loaded *loaded_make(struct pack_loader *p, const struct sha256 *di
     return NULL;
 }
 
-/* The pack of this digest.  Who asks for one that is loaded waits for no other. */
-static struct loaded *loaded_get(struct pack_loader *p, const struct sha256 *digest,
+/* The pack of this digest; begun: also one that cannot be loaded, whose types are known.  Who asks
+ * for one that is loaded waits for no other. */
+static struct loaded *loaded_get(struct pack_loader *p, const struct sha256 *digest, bool begun,
                                  struct wopr_error *err) {
     struct wopr_error why = {0};
     char hex[65];
@@ -311,7 +345,7 @@ static struct loaded *loaded_get(struct pack_loader *p, const struct sha256 *dig
         if (!l) l = loaded_make(p, digest, hex, &why);
         pthread_mutex_unlock(&p->load);
     }
-    if (l && l->rc == 0) return l;
+    if (l && (l->rc == 0 || (begun && l->types.n > 0))) return l;
     if (l) wopr_error_set(err, l->rc, "%s", l->why);
     else wopr_error_set(err, why.code, "%s", why.message);
     return NULL;
@@ -323,7 +357,7 @@ static struct loaded *loaded_get(struct pack_loader *p, const struct sha256 *dig
 static int pack_loader_usable(struct pack_loader *p, const struct sha256 *pack, struct str tenant,
                               struct wopr_error *err) {
     struct wopr_error why = {0};
-    const struct loaded *l = loaded_get(p, pack, &why);
+    const struct loaded *l = loaded_get(p, pack, false, &why);
     if (!l) return wopr_error_set(err, why.code, "%s", why.message);
     struct str server = l->types.server;
     if (server.n == 0 || !p->remotes || remote_find(p->remotes, REMOTE_MCP, server, tenant))
@@ -377,7 +411,7 @@ static int pack_loader_resolve(void *ctx, struct str tenant, struct engine_type_
 
 static const struct node_type *pack_loader_type(void *ctx, const struct sha256 *pack,
                                                 struct str type_id, struct wopr_error *err) {
-    struct loaded *l = loaded_get(ctx, pack, err);
+    struct loaded *l = loaded_get(ctx, pack, true, err);
     for (size_t i = 0; l && i < l->types.n; i++)
         if (str_eqc(type_id, l->types.v[i].type_id)) return &l->types.v[i];
     if (l) wopr_error_set(err, WOPR_E_PACK_LOAD, "the pack of the run has no such type");

@@ -118,6 +118,21 @@ int pack_types_wasm(const struct pack_manifest *m, struct str report, const char
     return module_types(&types, m, &each, a, out, err);
 }
 
+int pack_types_named(const struct pack_manifest *m, const char *digest,
+                     struct sandbox_limits limits, struct arena *a, struct pack_types_made *out,
+                     struct wopr_error *err) {
+    struct wasm_type each = {.digest = digest, .time_ms = limits.time_ms_max};
+    struct json_elements types = {0};
+    struct str nodes = arena_str(a, m->nodes);
+    int rc = block_read(m->text, &each.memory_max, err);
+    if (rc == 0 && (nodes.n == 0 || json_elements(nodes, a, &types, NULL) != 0))
+        rc = no_memory(err);
+    if (rc == 0 && types.n > PACK_TYPES_NAMED_MAX)
+        rc = wopr_error_set(err, WOPR_E_PACK_LOAD, "the manifest names too many types");
+    for (size_t i = 0; rc == 0 && i < types.n; i++) types.v[i] = json_get(types.v[i], "typeId");
+    return rc == 0 ? module_types(&types, m, &each, a, out, err) : rc;
+}
+
 /* --- tools of a server --- */
 
 static struct str last_word(struct str type_id) {

@@ -25,6 +25,12 @@ struct pack_types_made { /* in the arena; texts of the manifest are copied */
 MUST_CHECK int pack_types_wasm(const struct pack_manifest *m, struct str report, const char *digest,
                                struct sandbox_limits limits, struct arena *a,
                                struct pack_types_made *out, struct wopr_error *err);
+/* The same by the manifest alone, for a module that cannot be loaded here: what came of its nodes
+ * before is in the logs of runs, and replayed without it. */
+#define PACK_TYPES_NAMED_MAX 256u
+MUST_CHECK int pack_types_named(const struct pack_manifest *m, const char *digest,
+                                struct sandbox_limits limits, struct arena *a,
+                                struct pack_types_made *out, struct wopr_error *err);
 MUST_CHECK int pack_types_remote(const struct pack_manifest *m, struct arena *a,
                                  struct pack_types_made *out, struct wopr_error *err);
 

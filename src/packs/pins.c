@@ -31,21 +31,38 @@ static int pin_bad(struct wopr_error *err, int code, const char *at, const char 
     return wopr_error_at(err, code, at, "%s at %s", what, at);
 }
 
+static bool integrity_is(struct str integrity, const struct sha256 *digest) {
+    struct sha256 d;
+    return pack_sri_read(integrity, &d) && sha256_eq(&d, digest);
+}
+
+/* Of this version: the bytes that are meant, else any (both the tenant and all may have it). */
 static const struct pack_install *install_find(const struct pack_installs *all, struct str name,
-                                               struct str version) {
-    for (size_t i = 0; i < all->n; i++)
-        if (str_eq(all->v[i].name, name) && str_eq(all->v[i].version, version)) return &all->v[i];
-    return NULL;
+                                               struct str version, struct str integrity) {
+    const struct pack_install *found = NULL;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct pack_install *p = &all->v[i];
+        if (!str_eq(p->name, name) || !str_eq(p->version, version)) continue;
+        if (integrity.n > 0 && integrity_is(integrity, &p->digest)) return p;
+        found = p;
+    }
+    return found;
+}
+
+bool pack_pin_takes(struct str pin, struct str version, const struct sha256 *digest,
+                    struct arena *a) {
+    struct str integrity = json_string(json_get(pin, "integrity"), a);
+    return str_eq(json_string(json_get(pin, "version"), a), version) &&
+           (integrity.n == 0 || integrity_is(integrity, digest));
 }
 
 static int pin_resolve(const struct pack_install *p, struct str integrity, unsigned languages,
                        const char *at, struct arena *a, struct wopr_error *err) {
     enum pack_language l;
-    struct sha256 d;
     if (p == NULL)
         return pin_bad(err, WOPR_E_PACK_LOAD, at,
                        "the pack is not installed here in this version (wopr packs install)");
-    if (integrity.n > 0 && (!pack_sri_read(integrity, &d) || !sha256_eq(&d, &p->digest)))
+    if (integrity.n > 0 && !integrity_is(integrity, &p->digest))
         return pin_bad(err, WOPR_E_PACK_INTEGRITY, at,
                        "the pack that is installed has another digest than the pin");
     struct json_elements nodes = {NULL, 0};
@@ -72,7 +89,8 @@ static int pin_check(const struct pack_installs *all, const struct json_member *
                        "version and no range");
     if (raw.n > 0 && integrity.n == 0)
         return pin_bad(err, WOPR_E_VALIDATION, at, "integrity is sha256- and base64");
-    return pin_resolve(install_find(all, m->key, version), integrity, languages, at, a, err);
+    return pin_resolve(install_find(all, m->key, version, integrity), integrity, languages, at, a,
+                       err);
 }
 
 static int engines_check(struct str definition, struct arena *a, struct wopr_error *err) {

@@ -28,6 +28,10 @@ MUST_CHECK int pack_pins_check(struct store *s, struct str definition, struct st
 MUST_CHECK int pack_pins_hold(const struct pack_installs *all, struct str definition,
                               unsigned languages, struct arena *a, struct wopr_error *err);
 
+/* Does a pin (a member of "packs") mean this version with these bytes? */
+bool pack_pin_takes(struct str pin, struct str version, const struct sha256 *digest,
+                    struct arena *a);
+
 struct pack_node { /* texts in the arena, or raw JSON of the manifest there */
     struct str type_id, summary;
     struct str pack, version; /* the highest that is installed */

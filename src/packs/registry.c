@@ -9,6 +9,8 @@
 
 #include <pthread.h>
 
+#define ROTATION_AHEAD_MS (INT64_C(366) * 86400 * 1000)
+
 struct registry {
     pthread_mutex_t lock;
     struct manifest_rules *rules; /* NULL until the first is judged */
@@ -128,6 +130,13 @@ bool pack_key_holds(const struct pack_key *k, int64_t at_ms) {
            (k->revoked_ms == 0 || at_ms < k->revoked_ms);
 }
 
+/* A namespace whose keys were all revoked begins again, as one without any. */
+static bool keys_any_good(const struct pack_keys *keys) {
+    for (size_t i = 0; i < keys->n; i++)
+        if (keys->v[i].revoked_ms == 0) return true;
+    return false;
+}
+
 /* The key that a namespace without one gets by this publish. */
 static int key_begin(const struct registry_upload *u, const struct pack_judged *j, int64_t now_ms,
                      struct arena *a, struct pack_key **out, struct wopr_error *err) {
@@ -188,7 +197,7 @@ static int signature_check(struct store *s, const struct registry_upload *u,
         return signature_bad(err, "X-Pack-Signing-Method must be manual, sigstore or none");
     int rc = signature_read(u, j, a, r, err);
     if (rc == 0) rc = store_pack_keys(s, pack_namespace(u->name), a, &keys, err);
-    if (rc == 0 && keys.n == 0) {
+    if (rc == 0 && !keys_any_good(&keys)) {
         rc = key_begin(u, j, now_ms, a, &fresh, err);
         keys = (struct pack_keys){fresh, 1};
     }
@@ -230,7 +239,7 @@ size_t registry_words(struct str text, struct arena *a, struct str *v, size_t n,
     return n;
 }
 
-static int words_of(const struct pack_manifest *m, struct arena *a, struct pack_publish *out,
+static int words_of(const struct pack_manifest *m, struct arena *a, struct pack_face *out,
                     struct wopr_error *err) {
     struct json_elements keys = {NULL, 0};
     struct str *v = ARENA_ARRAY(a, struct str, PACK_WORDS_MAX);
@@ -242,9 +251,32 @@ static int words_of(const struct pack_manifest *m, struct arena *a, struct pack_
     for (size_t i = 0; i < keys.n; i++)
         n = registry_words(json_string(keys.v[i], a), a, v, n, PACK_WORDS_MAX);
     n = registry_words(m->description, a, v, n, PACK_WORDS_MAX);
-    out->words = v;
-    out->words_nr = n;
+    *out = (struct pack_face){m->description, v, n};
     return arena_failed(a) ? no_memory(err) : 0;
+}
+
+int registry_left(struct store *s, struct str name, struct str version, struct arena *a, bool *any,
+                  struct pack_face *out, struct wopr_error *err) {
+    struct pack_manifest m = {.name = name};
+    struct pack_releases all;
+    struct pack_release r = {.manifest = STR_NONE};
+    struct semver v, best;
+    struct str newest = STR_NONE;
+    int rc = store_pack_list(s, name, a, &all, err);
+    for (size_t i = 0; rc == 0 && i < all.n; i++) {
+        if (str_eq(all.v[i].version, version) || !semver_parse(all.v[i].version, &v)) continue;
+        if (newest.n > 0 && semver_cmp(&v, &best) <= 0) continue;
+        newest = all.v[i].version;
+        best = v;
+    }
+    *any = newest.n > 0;
+    if (rc != 0 || !*any) return rc;
+    rc = store_pack_get(s, name, newest, a, &r, err);
+    if (rc != 0) return rc;
+    m.description = json_string(json_get(r.manifest, "description"), a);
+    m.keywords = json_get(r.manifest, "keywords");
+    if (m.description.p == NULL) m.description = STR("");
+    return words_of(&m, a, out, err);
 }
 
 /* Is it the newest by then?  Its words are those of the name then. */
@@ -285,7 +317,10 @@ static int upload_judge(struct registry *reg, struct store *s, const struct regi
                                  .namespace = pack_namespace(u->name),
                                  .description = j.manifest.description};
     rc = signature_check(s, u, &j, who->now_ms, a, out, err);
-    if (rc == 0) rc = words_of(&j.manifest, a, out, err);
+    struct pack_face face = {.words_nr = 0};
+    if (rc == 0) rc = words_of(&j.manifest, a, &face, err);
+    out->words = face.words;
+    out->words_nr = face.words_nr;
     return rc == 0 ? newest_check(s, &j.manifest, a, out, err) : rc;
 }
 
@@ -347,6 +382,8 @@ int registry_rotation_check(struct store *s, struct str namespace,
                               "the namespace has no key that could be replaced");
     if (k.from_ms < old->from_ms)
         return field_bad(err, "validFrom", "must not be before that of the key that is replaced");
+    if (k.from_ms > now_ms + ROTATION_AHEAD_MS) /* until then it cannot be replaced in its turn */
+        return field_bad(err, "validFrom", "must be within a year from now");
     if (!proof_holds(r, old->pub))
         return wopr_error_at(err, WOPR_E_PACK_ROTATION, "rotationProof",
                              "rotationProof must be the base64 of the signature of the present key "

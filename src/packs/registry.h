@@ -38,6 +38,11 @@ MUST_CHECK int registry_admit(struct registry *r, struct store *s, const struct 
                               const struct pack_actor *who, struct arena *a,
                               struct pack_publish *out, bool *known, struct wopr_error *err);
 
+/* How a name is found and described once this version is gone: by the newest of the others.
+ * *any: there is one. */
+MUST_CHECK int registry_left(struct store *s, struct str name, struct str version, struct arena *a,
+                             bool *any, struct pack_face *out, struct wopr_error *err);
+
 /* The words of a text by which packs are found: lower case, at most max.  Appends to v, borrowed
  * from a. */
 size_t registry_words(struct str text, struct arena *a, struct str *v, size_t n, size_t max);

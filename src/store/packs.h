@@ -23,12 +23,20 @@
 #define PACK_SEARCH_MAX     100u
 #define PACK_QUERY_WORDS    4u
 #define PACK_WORD_BYTES_MAX 64u
+/* A catalog record has all versions of a name: so many, and so many bytes of marks beside short
+ * ones. */
+#define PACK_VERSIONS_MAX    4096u
+#define PACK_MARKS_BYTES_MAX (2u * 1024 * 1024)
+#define PACK_MARK_SHORT      512u
+/* What one tenant sees of installed packs: versions, and bytes of their manifests. */
+#define PACK_INSTALLS_MAX       2000u
+#define PACK_INSTALLS_BYTES_MAX (16u * 1024 * 1024)
 
 struct pack_release {
     struct str name, version;
     struct sha256 digest;
     int64_t bytes;
-    struct str manifest, warnings; /* raw JSON; the list of a name has no manifests */
+    struct str manifest, warnings; /* raw JSON; the list of a name has neither */
     struct str signature;          /* 64 bytes; empty: unsigned */
     bool over_manifest;            /* it is over pack.json, else over the tarball */
     struct str kid;                /* of the key that verified it */
@@ -71,7 +79,8 @@ struct pack_publish {
 };
 /* A write.  *fresh: false when the same bytes are there as this version already.  FORBIDDEN:
  * another tenant owns the namespace; CONFLICT: the version has other bytes, or was unpublished, or
- * the namespace got a key meanwhile; QUOTA: the tenant would have more than bytes_max. */
+ * the namespace got a key meanwhile, or the name has PACK_VERSIONS_MAX; QUOTA: the tenant would
+ * have more than bytes_max; PACK_SIGNATURE: the key of the signature is revoked by now. */
 MUST_CHECK int store_pack_publish(struct store *s, const struct pack_publish *p,
                                   const struct pack_actor *who, bool *fresh,
                                   struct wopr_error *err);
@@ -84,7 +93,7 @@ MUST_CHECK int store_pack_get(struct store *s, struct str name, struct str versi
 /* PACK_NOT_FOUND; *removed: was the version unpublished?  Only its digest is told then. */
 MUST_CHECK int store_pack_seen(struct store *s, struct str name, struct str version,
                                struct sha256 *digest, bool *removed, struct wopr_error *err);
-/* All that are there of a name, in bytewise order of versions, at most STORE_LIST_MAX. */
+/* All that are there of a name, in bytewise order of versions, without their long texts. */
 MUST_CHECK int store_pack_list(struct store *s, struct str name, struct arena *a,
                                struct pack_releases *out, struct wopr_error *err);
 /* NOT_FOUND, TOO_BIG for out; CORRUPT: the bytes have another digest.  Appended to out. */
@@ -103,25 +112,37 @@ MUST_CHECK int store_pack_description(struct store *s, struct str name, struct a
                                       struct str *out, struct wopr_error *err);
 
 enum pack_mark { PACK_MARK_DEPRECATION, PACK_MARK_YANK };
-/* A write.  Set (raw object) or take away (empty) a mark of a version.  FORBIDDEN, PACK_NOT_FOUND.
- * The same again has no further effect and leaves no entry. */
+/* A write.  Set (raw object) or take away (empty) a mark of a version.  FORBIDDEN, PACK_NOT_FOUND;
+ * CONFLICT: the marks of the name would take more than PACK_MARKS_BYTES_MAX.  What says the same
+ * again has no further effect and leaves no entry: *text is the mark as it is, in a. */
 MUST_CHECK int store_pack_mark(struct store *s, struct str name, struct str version,
-                               struct str namespace, enum pack_mark mark, struct str text,
-                               const struct pack_actor *who, struct wopr_error *err);
-/* A write.  FORBIDDEN, PACK_NOT_FOUND; PACK_WINDOW: it was published before since_ms. */
+                               struct str namespace, enum pack_mark mark, struct str *text,
+                               const struct pack_actor *who, struct arena *a,
+                               struct wopr_error *err);
+/* How a name is found and described, by one of its versions. */
+struct pack_face {
+    struct str description;
+    const struct str *words;
+    size_t words_nr;
+};
+/* A write.  FORBIDDEN, PACK_NOT_FOUND; PACK_WINDOW: it was published before since_ms.  left: of the
+ * newest version that is there then, or NULL when none is. */
 MUST_CHECK int store_pack_unpublish(struct store *s, struct str name, struct str version,
                                     struct str namespace, int64_t since_ms,
-                                    const struct pack_actor *who, struct wopr_error *err);
+                                    const struct pack_face *left, const struct pack_actor *who,
+                                    struct wopr_error *err);
 
 /* --- keys of a namespace --- */
 /* Oldest first. */
 MUST_CHECK int store_pack_keys(struct store *s, struct str namespace, struct arena *a,
                                struct pack_keys *out, struct wopr_error *err);
 /* A write.  next takes the place of the key named rotated_from, which ends when next begins.
- * FORBIDDEN; NOT_FOUND: there is no such key, or it was rotated or revoked; EXISTS. */
+ * FORBIDDEN; NOT_FOUND: there is no such key, or it was rotated or revoked; EXISTS; CONFLICT: the
+ * namespace has had as many as there may be. */
 MUST_CHECK int store_pack_key_rotate(struct store *s, const struct pack_key *next, struct str name,
                                      const struct pack_actor *who, struct wopr_error *err);
-/* A write.  The first key of a namespace without one.  FORBIDDEN, EXISTS. */
+/* A write.  The first key of a namespace without one, or of one whose keys were all revoked.
+ * FORBIDDEN, EXISTS; CONFLICT: it has had as many as there may be. */
 MUST_CHECK int store_pack_key_add(struct store *s, const struct pack_key *first, struct str name,
                                   const struct pack_actor *who, struct wopr_error *err);
 /* A write.  From now on it vouches for nothing new.  FORBIDDEN, NOT_FOUND. */
@@ -155,7 +176,8 @@ struct pack_installs {
     struct pack_install *v;
     size_t n;
 };
-/* A write.  *fresh: false when it is there already with the same bytes.  CONFLICT: with others. */
+/* A write.  *fresh: false when it is there already with the same bytes.  CONFLICT: with others, or
+ * a tenant would see more than PACK_INSTALLS_MAX or PACK_INSTALLS_BYTES_MAX. */
 MUST_CHECK int store_pack_install(struct store *s, const struct pack_install *i, struct str tarball,
                                   bool *fresh, struct wopr_error *err);
 /* What a tenant sees: its own and those of all; with all: of every tenant.  In order of names and

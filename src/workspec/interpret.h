@@ -94,7 +94,8 @@ void ws_withdraw(struct ws_world *w, uint32_t task, int64_t vt, struct ws_outcom
 typedef void ws_property_fn(void *ctx, struct str object, struct str property,
                             const struct ws_value *value);
 void ws_world_each(const struct ws_world *w, ws_property_fn *fn, void *ctx);
-/* The canonical name of a cell. */
+/* The canonical name of a cell: what comes before its own, and both together. */
+const char *ws_cell_prefix(struct str name, bool top);
 struct str ws_cell_name(struct arena *a, struct str name, bool top);
 size_t ws_world_objects(const struct ws_world *w); /* of all that ever were */
 struct ws_seen {

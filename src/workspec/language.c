@@ -23,6 +23,7 @@ struct ws_line { /* the first line of what is stored */
     struct str workflow_id;
     struct ws_anchor anchor;
     bool zone;
+    struct run_needs needs;
 };
 
 /* --- the line --- */
@@ -45,12 +46,23 @@ static bool anchor_read(struct str word, struct ws_anchor *out) {
     return out->anchored;
 }
 
+/* EVENTS:LOG:STATE; earlier versions had none. */
+static bool needs_read(struct str word, struct run_needs *out) {
+    struct str events, rest, log, state;
+    *out = (struct run_needs){0, 0, 0};
+    if (word.n == 0) return true;
+    return str_cut(word, ':', &events, &rest) && str_cut(rest, ':', &log, &state) &&
+           str_i64(events, &out->events) && str_i64(log, &out->log_bytes) &&
+           str_i64(state, &out->state_bytes);
+}
+
 static bool line_read(struct str line, struct ws_line *out) {
     struct str format = word_next(&line);
     out->format = str_eqc(format, "yaml") ? WS_YAML : WS_JSON;
     out->workflow_id = word_next(&line);
     bool good = anchor_read(word_next(&line), &out->anchor);
-    out->zone = str_eqc(line, "zone");
+    out->zone = str_eqc(word_next(&line), "zone");
+    good = needs_read(line, &out->needs) && good;
     return good && out->workflow_id.n > 0 && (out->format == WS_YAML || str_eqc(format, "json"));
 }
 
@@ -59,9 +71,10 @@ static struct str line_make(struct arena *a, const struct ws_line *l) {
     if (l->anchor.anchored)
         snprintf(anchor, sizeof anchor, "%lld:%d", (long long)l->anchor.days,
                  (int)l->anchor.offset_min);
-    return arena_printf(a, "#!" WS_LANGUAGE " %s " STR_FMT " %s %s\n",
+    return arena_printf(a, "#!" WS_LANGUAGE " %s " STR_FMT " %s %s %lld:%lld:%lld\n",
                         l->format == WS_YAML ? "yaml" : "json", STR_ARG(l->workflow_id), anchor,
-                        l->zone ? "zone" : "no-zone");
+                        l->zone ? "zone" : "no-zone", (long long)l->needs.events,
+                        (long long)l->needs.log_bytes, (long long)l->needs.state_bytes);
 }
 
 bool ws_stored_open(struct str text, enum ws_format *format, struct str *bytes) {
@@ -74,11 +87,6 @@ bool ws_stored_open(struct str text, enum ws_format *format, struct str *bytes) 
 }
 
 /* --- compiling --- */
-
-static void program_free(void *compiled) {
-    struct ws_program *p = compiled;
-    arena_free(p->a);
-}
 
 /* The zone of the document is one, or it is not, as it was when the document was stored. */
 static bool zone_as_stored(void *ctx, struct str name, int64_t utc_ms, int32_t *offset_s) {
@@ -134,13 +142,14 @@ static int program_make(const struct ws_line *l, struct str text, struct ws_prog
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a document");
     }
     p->a = a;
+    p->needs = l->needs;
     int rc = ws_parse(text, l->format, &WS_LIMITS_DEFAULT, a, &p->doc, err);
     if (rc == 0 && p->doc.root == NULL)
         rc = wopr_error_set(err, WOPR_E_VALIDATION, "the document is beyond its limits");
     if (rc == 0) rc = ws_compile_again(&p->doc, &l->anchor, a, &p->plan, err);
     if (rc == 0) rc = warnings_keep(p, l, err);
     if (rc == 0) *out = p;
-    else program_free(p);
+    else ws_compiled_free(p);
     return rc;
 }
 
@@ -166,7 +175,7 @@ static int document_compile(void *ctx, struct str line, struct str text, const s
     if (rc == 0) rc = workflow_compile(buf_str(&b), &plain, &wf, err);
     buf_fini(&b);
     if (rc != 0) {
-        program_free(p);
+        ws_compiled_free(p);
         return rc;
     }
     wf->program = &WS_PROGRAM;
@@ -176,8 +185,6 @@ static int document_compile(void *ctx, struct str line, struct str text, const s
 }
 
 const struct wf_dialect WS_DIALECT = {.name = WS_LANGUAGE, .compile = document_compile};
-
-void ws_compiled_free(void *compiled) { program_free(compiled); }
 
 /* --- storing --- */
 
@@ -288,6 +295,8 @@ int ws_stored_make(const struct ws_doc *doc, struct str bytes, enum ws_format fo
     l.anchor = (struct ws_anchor){p.anchored, p.anchor_days, p.offset_min};
     l.zone = ws_timeline_init(&t, ws_get(config, "timezone"), zones);
     rc = stored_fits(&p, bytes, l.workflow_id, a, err);
+    const struct ws_program program = {.doc = *doc, .plan = p};
+    if (rc == 0) rc = ws_measure(&program, p.objects, &l.needs, err);
     if (rc != 0) return rc;
     struct str line = line_make(a, &l);
     struct str version = ws_str(ws_get(ws_get(ws_get(doc->root, "simulation"), "meta"), "version"));
@@ -298,6 +307,7 @@ int ws_stored_make(const struct ws_doc *doc, struct str bytes, enum ws_format fo
     *out = (struct ws_stored){.text = str_n(text, line.n + bytes.n),
                               .workflow_id = l.workflow_id,
                               .version = version.n > 0 ? version : STR("1"),
-                              .plan_sha = p.plan_sha};
+                              .plan_sha = p.plan_sha,
+                              .needs = l.needs};
     return 0;
 }

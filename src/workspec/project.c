@@ -31,8 +31,7 @@ static void hash_put(struct jw *w, const char *key, const struct sha256 *d) {
     jw_kstrz(w, key, hex);
 }
 
-/* The first characters of s. */
-static struct str chars_of(struct str s, size_t max) {
+struct str ws_first_chars(struct str s, size_t max) {
     size_t n = 0;
     for (size_t chars = 0; n < s.n; n++)
         if (((unsigned char)s.p[n] & 0xC0) != 0x80 && chars++ == max) break;
@@ -42,7 +41,7 @@ static struct str chars_of(struct str s, size_t max) {
 static struct str name_of(struct projection *p, const struct ws_entry *e) {
     struct str what = ws_str(ws_get(e->task, "description"));
     struct str emoji = ws_str(ws_get(e->task, "emoji"));
-    what = chars_of(what.n > 0 ? what : e->id, NAME_CHARS_MAX);
+    what = ws_first_chars(what.n > 0 ? what : e->id, NAME_CHARS_MAX);
     return emoji.n == 0 ? what
                         : arena_printf(p->a, STR_FMT " " STR_FMT, STR_ARG(emoji), STR_ARG(what));
 }
@@ -148,7 +147,7 @@ static void tags_put(struct projection *p, const struct ws_value *tags) {
     jw_array(&p->w);
     for (size_t i = 0; ws_is(tags, WS_ARRAY) && i < tags->nr && i < TAGS_MAX; i++) {
         struct str tag = ws_raw(tags->elements[i]);
-        if (tag.n > 0) jw_str(&p->w, chars_of(tag, TAG_CHARS_MAX));
+        if (tag.n > 0) jw_str(&p->w, ws_first_chars(tag, TAG_CHARS_MAX));
     }
     jw_end_array(&p->w);
 }
@@ -172,7 +171,7 @@ static void metadata_put(struct projection *p) {
 
 static void identity_put(struct projection *p, struct str workflow_id) {
     const struct ws_value *meta = ws_get(p->plan->sim, "meta");
-    struct str title = chars_of(ws_str(ws_get(meta, "title")), NAME_CHARS_MAX);
+    struct str title = ws_first_chars(ws_str(ws_get(meta, "title")), NAME_CHARS_MAX);
     struct str version = ws_str(ws_get(meta, "version"));
     jw_kstr(&p->w, "id", workflow_id);
     jw_kstr(&p->w, "name", title.n > 0 ? title : workflow_id);

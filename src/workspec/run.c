@@ -9,14 +9,27 @@
 
 /* --- life --- */
 
-static void run_close(void *program) {
+void run_close(void *program) {
     struct ws_run *r = program;
     if (r == NULL) return;
     buf_fini(&r->deeds);
     arena_free(r->a);
 }
 
-static bool run_make(struct ws_run *r) {
+struct ws_run *run_new(const struct ws_program *program) {
+    struct arena *a = arena_new(RUN_ARENA_MAX);
+    struct ws_run *r = a != NULL ? ARENA_NEW(a, struct ws_run) : NULL;
+    if (r == NULL) {
+        arena_free(a);
+        return NULL;
+    }
+    *r = (struct ws_run){
+        .program = program, .plan = program->plan, .a = a, .at = -1, .failed = -1, .rejected = -1};
+    buf_init(&r->deeds, STATE_IMAGE_MAX);
+    return r;
+}
+
+bool run_make(struct ws_run *r) {
     const struct ws_plan *p = &r->plan;
     const char *kind;
     r->task = ARENA_ARRAY(r->a, struct ws_run_task, p->nr);
@@ -29,32 +42,28 @@ static bool run_make(struct ws_run *r) {
     return r->schedule != NULL;
 }
 
-static int run_open(const struct run_state *s, void **out, struct wopr_error *err) {
+int run_open(const struct run_state *s, void **out, struct wopr_error *err) {
     const struct ws_program *program = s->wf->compiled;
-    struct arena *a = arena_new(RUN_ARENA_MAX);
-    struct ws_run *r = a != NULL ? ARENA_NEW(a, struct ws_run) : NULL;
+    struct ws_run *r = run_new(program);
     int rc = r == NULL ? WOPR_E_NO_MEMORY : 0;
     if (rc == 0) {
-        *r = (struct ws_run){.program = program,
-                             .plan = program->plan,
-                             .a = a,
-                             .at = -1,
-                             .failed = -1,
-                             .rejected = -1};
-        buf_init(&r->deeds, STATE_IMAGE_MAX);
-        run_options_read(s->meta.configurable, &r->options, a);
-        rc = run_objects(program, s->meta.inputs, a, &r->plan.objects, err);
+        run_options_read(s->meta.configurable, &r->options, r->a);
+        rc = run_objects(program, s->meta.inputs, r->a, &r->plan.objects, err);
     }
     if (rc == 0 && !run_make(r)) rc = WOPR_E_NO_MEMORY;
     if (rc == 0) {
         *out = r;
         return 0;
     }
-    arena_free(a);
+    run_close(r);
     return rc == WOPR_E_NO_MEMORY ? wopr_error_set(err, rc, "no memory for a document") : rc;
 }
 
-static size_t run_bytes(const void *program) {
+bool run_short(const struct ws_run *r) {
+    return r->no_memory || (arena_failed(r->a) && !arena_over(r->a));
+}
+
+size_t run_bytes(const void *program) {
     const struct ws_run *r = program;
     return arena_used(r->a) + r->deeds.cap;
 }
@@ -172,8 +181,8 @@ static bool ignored_untold(const struct ws_run *r) {
     return !r->ignored_told && ws_world_ignored(r->world) > 0;
 }
 
-static int run_next(void *program, const struct run_state *s, const struct program_time *t,
-                    struct arena *a, struct program_action *out) {
+int run_next(void *program, const struct run_state *s, const struct program_time *t,
+             struct arena *a, struct program_action *out) {
     struct ws_run *r = program;
     out->what = PROGRAM_WAIT;
     step_settle(r);
@@ -191,34 +200,16 @@ static int run_next(void *program, const struct run_state *s, const struct progr
         else if (r->at >= 0) next_of_step(r, a, out);
     }
     bool none = out->what == PROGRAM_EMIT && out->payload.p == NULL;
-    return none || (arena_failed(r->a) && !arena_over(r->a)) ? WOPR_E_NO_MEMORY : 0;
+    return none || run_short(r) ? WOPR_E_NO_MEMORY : 0;
 }
 
-static void run_timed_out(void *program, int node) {
+void run_timed_out(void *program, int node) {
     struct ws_run *r = program;
     r->task[node].late = true;
     if (r->at < 0) step_withdraw(r, (uint32_t)node, r->vt);
     else if (r->rejected < 0) r->rejected = node; /* after the step under way */
 }
 
-static bool run_late(const void *program, int node) {
+bool run_late(const void *program, int node) {
     return ((const struct ws_run *)program)->task[node].late;
 }
-
-const struct program_ops WS_PROGRAM = {.name = WS_LANGUAGE,
-                                       .compiled_free = ws_compiled_free,
-                                       .options = run_options_good,
-                                       .options_same = run_options_equal,
-                                       .inputs = run_inputs_read,
-                                       .open = run_open,
-                                       .close = run_close,
-                                       .bytes = run_bytes,
-                                       .fold = run_fold,
-                                       .save = run_save,
-                                       .load = run_load,
-                                       .remakes = run_remakes,
-                                       .outputs = run_outputs,
-                                       .next = run_next,
-                                       .timed_out = run_timed_out,
-                                       .late = run_late,
-                                       .opening = say_opening};

@@ -93,8 +93,10 @@ static int fold_completed(struct told *f) {
     if (rc != 0) return rc;
     struct arena *a = arena_new(COMPARE_BYTES_MAX);
     if (a == NULL) return wopr_error_set(f->err, WOPR_E_NO_MEMORY, "no memory for a document");
-    bool plain = str_eq(json_get(f->e->payload, "outputs"), say_results(f->r, f->task, a));
+    struct str mine = say_results(f->r, f->task, a);
+    bool plain = str_eq(json_get(f->e->payload, "outputs"), mine);
     arena_free(a);
+    if (mine.p == NULL) return wopr_error_set(f->err, WOPR_E_NO_MEMORY, "no memory for a document");
     return told_deed(f, (struct ws_deed){.kind = DEED_COMPLETE, .flag = plain});
 }
 
@@ -197,7 +199,7 @@ int run_fold(void *program, const struct run_state *s, const struct event *e, in
         f.t = &r->task[node];
         if (fold != NULL) rc = fold(&f);
     }
-    bool no_memory = arena_failed(r->a) && !arena_over(r->a);
-    return rc == 0 && no_memory ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a document")
-                                : rc;
+    return rc == 0 && run_short(r)
+               ? wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a document")
+               : rc;
 }

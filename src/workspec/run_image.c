@@ -125,7 +125,7 @@ static const char *deeds_play(struct ws_run *r, struct image_in *in) {
         const char *wrong = deed_apply(r, &f);
         if (wrong != NULL) return wrong;
         deed_note(r, &f);
-        if (arena_failed(r->a)) return "no memory";
+        if (arena_failed(r->a) || r->no_memory) return "no memory";
     }
     return NULL;
 }
@@ -179,8 +179,7 @@ int run_load(void *program, const struct run_state *s, struct str image, struct 
     r->artifact_told = image_get(&in, 0, 1) != 0;
     if (wrong == NULL && in.bad) wrong = "a number is none";
     if (wrong == NULL) wrong = deeds_play(r, &in);
-    if (arena_failed(r->a) && !arena_over(r->a))
-        return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a document");
+    if (run_short(r)) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a document");
     if (wrong == NULL && (r->at < 0 || step_told(r)) && !world_agrees(r, s))
         wrong = "the world has other values than the variables";
     return wrong == NULL ? 0 : wopr_error_set(err, WOPR_E_CORRUPT, "%s", wrong);

@@ -55,7 +55,9 @@ struct ws_run_task {
     size_t made_nr;
     struct ws_change *ended_with; /* and its end */
     size_t ended_with_nr;
-    bool plain; /* the log has its outputs as they are said: nothing is hidden */
+    bool omitted;          /* its outputs leave both out, and then the second is not kept */
+    size_t question_bytes; /* of the changes that its open question shows */
+    bool plain;            /* the log has its outputs as they are said: nothing is hidden */
 };
 enum ws_deed_kind {
     DEED_START, /* a step of task begins at vt */
@@ -92,11 +94,13 @@ struct ws_run {
 
     struct ws_step step; /* that the schedule gave and no event shows yet, when chosen */
     bool chosen;
-    int64_t at;                /* the task whose step is under way, -1: none */
-    struct ws_outcome outcome; /* of that step */
-    size_t told;               /* changes of it that the log has */
-    bool shown;                /* the log has an event of it */
-    bool failure_told;         /* a withdrawal that could not take all back */
+    int64_t at;                            /* the task whose step is under way, -1: none */
+    struct ws_outcome outcome;             /* of that step */
+    size_t told;                           /* changes of it that the log has */
+    bool shown;                            /* the log has an event of it */
+    bool failure_told;                     /* a withdrawal that could not take all back */
+    size_t results_bytes, questions_bytes; /* of changes in outputs, and in open questions */
+    bool no_memory;                        /* where the arena cannot tell */
 
     int64_t started_ms, paused_ms, paused_since_ms; /* real */
     size_t warned;
@@ -109,6 +113,20 @@ struct ws_run {
 
     struct buf deeds; /* so far, as an image has them (run_image.c) */
 };
+
+/* --- run.c --- */
+/* A run before its first event, in an arena of its own; its options and its plan's objects may be
+ * changed until it is made.  NULL, false: no memory.  run_close takes it at any time. */
+struct ws_run *run_new(const struct ws_program *program);
+bool run_make(struct ws_run *r);
+void run_close(void *program);
+int run_open(const struct run_state *s, void **out, struct wopr_error *err);
+size_t run_bytes(const void *program);
+void run_timed_out(void *program, int node);
+bool run_late(const void *program, int node);
+bool run_short(const struct ws_run *r); /* of memory */
+int run_next(void *program, const struct run_state *s, const struct program_time *t,
+             struct arena *a, struct program_action *out);
 
 /* --- run_step.c --- */
 /* A start that did everything, is told, and asks no one, is over. */
@@ -127,6 +145,22 @@ struct ws_deed deed_of_step(const struct ws_run *r);
 int run_fold(void *program, const struct run_state *s, const struct event *e, int node,
              struct wopr_error *err);
 
+/* --- run_results.c --- */
+/* What the members name and next of a change are in the log; next: STR_NONE when there is none. */
+struct str change_name(struct arena *a, const struct ws_change *c); /* of the variable */
+struct str change_next(struct arena *a, const struct ws_change *c);
+void result_value_put(struct jw *w, const char *key, const struct ws_value *v);
+/* Raw array of what the task changed so far; STR_NONE: no memory. */
+struct str changes_text(const struct ws_run_task *t, struct arena *a);
+/* The end of task is the step under way: whether its outputs show what it changed (WS-137). */
+void results_enter(struct ws_run *r, uint32_t task);
+/* The same of its question, from when it is asked until there is an answer. */
+void question_enter(struct ws_run *r, uint32_t task);
+void question_leave(struct ws_run *r, uint32_t task);
+bool question_shows(struct ws_run *r, size_t task); /* will it, asked now? */
+/* What a task that ends has for outputs: raw object; STR_NONE: no memory. */
+struct str say_results(const struct ws_run *r, size_t task, struct arena *a);
+
 /* --- run_image.c --- */
 bool run_remakes(const void *program, int node);
 struct str run_outputs(const void *program, int node, struct arena *a);
@@ -139,14 +173,16 @@ void run_options_read(struct str configurable, struct ws_run_options *out, struc
 bool run_options_good(const struct workflow *wf, struct str configurable, struct arena *a,
                       struct program_refusal *why);
 bool run_options_equal(struct str was, struct str is, struct arena *a);
-int run_inputs_read(const struct workflow *wf, struct str inputs, bool accepted, struct arena *a,
-                    struct var_inits *out, struct wopr_error *err);
 /* WS-96: the objects of the plan with the values of inputs; those of the document without any.
  * VALIDATION: an id is unknown, or a value has no place. */
 int run_objects(const struct ws_program *p, struct str inputs, struct arena *a,
                 const struct ws_value **out, struct wopr_error *err);
 /* WS-100, WS-116: whether the task asks people; kind: "approval" or "clarification". */
 bool run_task_asks(const struct ws_entry *e, const struct ws_run_options *o, const char **kind);
+
+/* --- run_inputs.c --- */
+int run_inputs_read(const struct workflow *wf, struct str inputs, bool accepted, struct arena *a,
+                    struct var_inits *out, struct wopr_error *err);
 
 /* --- run_say.c: what is told.  Texts are of a; STR_NONE when memory is short. --- */
 struct str say_opening(const void *program, struct arena *a);
@@ -157,17 +193,12 @@ void say_started(const struct ws_run *r, struct arena *a, struct program_action 
 void say_change(const struct ws_run *r, struct arena *a, struct program_action *out);
 void say_completed(const struct ws_run *r, struct arena *a, struct program_action *out);
 void say_failed(const struct ws_run *r, struct arena *a, struct program_action *out);
-void say_question(const struct ws_run *r, struct arena *a, struct program_action *out);
+void say_question(struct ws_run *r, struct arena *a, struct program_action *out);
 void say_outputs(const struct ws_run *r, const struct run_state *s, struct arena *a,
                  struct program_action *out);
 /* Does the log hide something of this JSON text, which looks like a credential (OBS-75)? */
 bool run_hides(const struct run_state *s, struct str text);
 bool run_hides_name(const struct run_state *s, struct str name); /* the same of a plain text */
-/* What a task that ends has for outputs: raw object. */
-struct str say_results(const struct ws_run *r, size_t task, struct arena *a);
-/* What the members next of a change is in the log: STR_NONE when there is none. */
-struct str change_name(struct arena *a, const struct ws_change *c); /* of the variable */
-struct str change_next(struct arena *a, const struct ws_change *c);
 
 /* --- run_world.c --- */
 /* WS-109; NULL: memory is short. */

@@ -3,25 +3,10 @@
 #include "workspec/run_int.h"
 
 enum {
-    OUTPUTS_BYTES_MAX = 512 * 1024,  /* beyond it the changes are left out */
+    OUTPUTS_BYTES_MAX = 512 * 1024,  /* of a run */
     PAYLOAD_BYTES_MAX = 1000 * 1024, /* of a change with what was there before */
-    QUESTION_BYTES_MAX = 256 * 1024  /* of the changes that an approval shows */
+    TITLE_CHARS_MAX = 500            /* of an approval */
 };
-
-static bool of_existence(const struct ws_change *c) { return c->property.p == NULL; }
-
-/* WS-143: a variable is a cell.  What changes below one is told as a change of it, so that no two
- * variables have a word in one value. */
-struct str change_name(struct arena *a, const struct ws_change *c) {
-    return ws_variable_name(a, c->object,
-                            of_existence(c) ? STR_NONE : ws_cell_name(a, c->cell, c->top));
-}
-
-/* WS-103, WS-104: what is absent is left out; but that a thing is gone is said. */
-struct str change_next(struct arena *a, const struct ws_change *c) {
-    if (c->is != NULL) return ws_written(a, c->is);
-    return of_existence(c) ? STR("null") : STR_NONE;
-}
 
 static void run_say_emit(struct program_action *out, enum ev_kind kind, int node,
                          struct str payload) {
@@ -167,58 +152,6 @@ void say_change(const struct ws_run *r, struct arena *a, struct program_action *
     out->more = true;
 }
 
-static void value_put(struct jw *w, const char *key, const struct ws_value *v) {
-    struct buf text;
-    buf_init(&text, SIZE_MAX / 2);
-    ws_write(&text, v, 0);
-    if (buf_failed(&text)) w->b->failed = true;
-    else jw_kraw(w, key, buf_str(&text));
-    buf_fini(&text);
-}
-
-static void changes_put(struct jw *w, struct arena *a, const struct ws_change *v, size_t nr) {
-    for (size_t i = 0; i < nr; i++) {
-        jw_object(w);
-        jw_kstr(w, "name", change_name(a, &v[i]));
-        if (v[i].was != NULL) value_put(w, "previous", v[i].was);
-        if (v[i].is != NULL) value_put(w, "next", v[i].is);
-        else if (of_existence(&v[i])) jw_kraw(w, "next", STR("null"));
-        jw_kstrz(w, "cause", v[i].cause);
-        jw_end_object(w);
-    }
-}
-
-/* Raw array of the changes of a start, and of what ended after it; STR_NONE: larger than max. */
-static struct str changes_text(const struct ws_run_task *t, size_t max, struct arena *a) {
-    struct buf b;
-    struct jw w;
-    buf_init(&b, max);
-    jw_init(&w, &b);
-    jw_array(&w);
-    changes_put(&w, a, t->made, t->made_nr);
-    changes_put(&w, a, t->ended_with, t->ended_with_nr);
-    jw_end_array(&w);
-    struct str out = buf_failed(&b) ? STR_NONE : arena_str(a, buf_str(&b));
-    buf_fini(&b);
-    return out;
-}
-
-struct str say_results(const struct ws_run *r, size_t task, struct arena *a) {
-    const struct ws_entry *e = &r->plan.v[task];
-    const struct ws_run_task *t = &r->task[task];
-    struct str changes = changes_text(t, OUTPUTS_BYTES_MAX, a);
-    struct jobj o;
-    jobj_begin(&o, PLAN_BYTES_MAX);
-    jw_kstr(&o.w, "taskId", e->id);
-    jw_kstr(&o.w, "performer", e->performer);
-    jw_kint(&o.w, "start", t->begun);
-    jw_kint(&o.w, "end", t->ended);
-    if (changes.p != NULL) jw_kraw(&o.w, "changes", changes);
-    else jw_kint(&o.w, "changesOmitted", (int64_t)(t->made_nr + t->ended_with_nr));
-    jw_kraw_opt(&o.w, "answers", t->answers);
-    return jobj_end(&o, a);
-}
-
 void say_completed(const struct ws_run *r, struct arena *a, struct program_action *out) {
     const struct ws_run_task *t = &r->task[r->at];
     run_say_emit(out, EV_NODE_COMPLETED, (int)r->at,
@@ -294,29 +227,32 @@ static struct str performer_name(const struct ws_run *r, const struct ws_entry *
 static struct str title_of(const struct ws_run *r, const struct ws_entry *e, struct arena *a) {
     struct str own = ws_str(ws_get(ws_get(e->task, "x_openwop"), "title"));
     struct str what = ws_str(ws_get(e->task, "description"));
-    if (own.n > 0) return own;
+    if (own.n > 0) return ws_first_chars(own, TITLE_CHARS_MAX);
     struct str who = performer_name(r, e);
     if (what.n == 0) what = e->id;
-    return arena_printf(a, STR_FMT ": " STR_FMT, STR_ARG(who), STR_ARG(what));
+    struct str title = arena_printf(a, STR_FMT ": " STR_FMT, STR_ARG(who), STR_ARG(what));
+    return ws_first_chars(title, TITLE_CHARS_MAX);
 }
 
-static void shown_put(struct jw *w, const struct ws_run *r, struct arena *a) {
+static void shown_put(struct jw *w, struct ws_run *r, struct arena *a) {
     const struct ws_entry *e = entry_at(r);
     const struct ws_value *location = ws_get(e->task, "location");
-    struct str changes = changes_text(&r->task[r->at], QUESTION_BYTES_MAX, a);
+    bool fits = question_shows(r, (size_t)r->at);
+    struct str changes = fits ? changes_text(&r->task[r->at], a) : STR_NONE;
     jw_key(w, "artifactData");
     jw_object(w);
     jw_kstr(w, "taskId", e->id);
     jw_kstr(w, "performer", e->performer);
-    if (location != NULL) value_put(w, "location", location);
+    if (location != NULL) result_value_put(w, "location", location);
     jw_kint(w, "plannedStart", e->start_ms);
     jw_kint(w, "plannedEnd", e->end_ms);
-    if (changes.p != NULL) jw_kraw(w, "changes", changes);
-    else jw_kint(w, "changesOmitted", (int64_t)r->task[r->at].made_nr);
+    if (!fits) jw_kint(w, "changesOmitted", (int64_t)r->task[r->at].made_nr);
+    else if (changes.p != NULL) jw_kraw(w, "changes", changes);
+    else w->b->failed = true;
     jw_end_object(w);
 }
 
-static struct str approval_data(const struct ws_run *r, struct arena *a) {
+static struct str approval_data(struct ws_run *r, struct arena *a) {
     const struct ws_entry *e = entry_at(r);
     const struct ws_value *approvers = ws_get(ws_get(e->task, "x_openwop"), "approversList");
     struct jobj o;
@@ -325,7 +261,7 @@ static struct str approval_data(const struct ws_run *r, struct arena *a) {
     jw_kstrz(&o.w, "artifactType", "workspec.task");
     jw_kstr(&o.w, "title", title_of(r, e, a));
     jw_kraw(&o.w, "actions", STR("[\"accept\",\"reject\"]"));
-    if (approvers != NULL) value_put(&o.w, "approversList", approvers);
+    if (approvers != NULL) result_value_put(&o.w, "approversList", approvers);
     shown_put(&o.w, r, a);
     return jobj_end(&o, a);
 }
@@ -343,7 +279,7 @@ static struct str clarification_data(const struct ws_run *r, struct arena *a) {
         jw_object(&o.w);
         jw_kstr(&o.w, "id", ws_raw(ws_get(q, "id")));
         jw_kstr(&o.w, "question", ws_raw(ws_get(q, "question")));
-        if (schema != NULL) value_put(&o.w, "schema", schema);
+        if (schema != NULL) result_value_put(&o.w, "schema", schema);
         jw_end_object(&o.w);
     }
     jw_end_array(&o.w);
@@ -351,7 +287,7 @@ static struct str clarification_data(const struct ws_run *r, struct arena *a) {
     return jobj_end(&o, a);
 }
 
-void say_question(const struct ws_run *r, struct arena *a, struct program_action *out) {
+void say_question(struct ws_run *r, struct arena *a, struct program_action *out) {
     const struct ws_entry *e = entry_at(r);
     const struct ws_value *timeout = ws_get(ws_get(e->task, "x_openwop"), "timeoutMs");
     (void)run_task_asks(e, &r->options, &out->ask_kind);

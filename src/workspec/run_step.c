@@ -49,12 +49,13 @@ void step_end(struct ws_run *r, uint32_t task, int64_t vt) {
     struct ws_run_task *t = &r->task[task];
     t->ended = vt;
     ws_end(r->world, task, vt, &r->outcome);
-    t->ended_with = changes_keep(r, &t->ended_with_nr);
+    results_enter(r, task);
 }
 
 void step_withdraw(struct ws_run *r, uint32_t task, int64_t vt) {
     step_enter(r, task, TASK_IS_WITHDRAWING, vt);
     if (r->rejected == task) r->rejected = -1;
+    question_leave(r, task);
     ws_withdraw(r->world, task, vt, &r->outcome);
 }
 
@@ -119,6 +120,7 @@ static const char *complete_apply(struct ws_run *r, bool plain) {
 /* Fail-fast (WS-91): what else the failed step would have said is never said. */
 static const char *fail_apply(struct ws_run *r, uint32_t task) {
     r->task[task].phase = TASK_HAS_FAILED;
+    question_leave(r, task);
     if (r->failed < 0) r->failed = task;
     if (r->at == (int64_t)task) r->at = -1;
     return NULL;
@@ -127,6 +129,7 @@ static const char *fail_apply(struct ws_run *r, uint32_t task) {
 static const char *resume_apply(struct ws_run *r, const struct ws_deed *f) {
     if (r->task[f->task].phase != TASK_IS_ASKED) return "the task waits for no answer";
     r->task[f->task].phase = TASK_IS_ANSWERED;
+    question_leave(r, f->task);
     if (f->flag) {
         if (r->rejected < 0) r->rejected = f->task;
     } else if (r->options.clock == WS_REAL) {
@@ -159,6 +162,7 @@ const char *deed_apply(struct ws_run *r, const struct ws_deed *f) {
         if (r->at != (int64_t)f->task || t->phase != TASK_IS_STARTING || !step_told(r))
             return "the task has nothing to ask";
         t->phase = TASK_IS_ASKED;
+        question_enter(r, f->task);
         r->at = -1;
         return NULL;
     case DEED_DECIDE:

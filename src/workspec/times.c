@@ -41,7 +41,7 @@ static bool char_take(struct str *s, const char *one_of) {
 
 /* --- the calendar (proleptic Gregorian) --- */
 
-static int64_t days_from_civil(int64_t y, int m, int d) {
+int64_t ws_days_of(int64_t y, int m, int d) {
     y -= m <= 2;
     int64_t era = (y >= 0 ? y : y - 399) / 400;
     int64_t yoe = y - era * 400;
@@ -62,7 +62,14 @@ static void civil_from_days(int64_t days, int64_t *y, int *m, int *d) {
     *y = yoe + era * 400 + (*m <= 2);
 }
 
-static int month_days(int64_t y, int m) {
+int64_t ws_year_of(int64_t days) {
+    int64_t y;
+    int m, d;
+    civil_from_days(days, &y, &m, &d);
+    return y;
+}
+
+int ws_month_days(int64_t y, int m) {
     static const int DAYS[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
     return DAYS[m - 1] + (m == 2 && leap);
@@ -127,9 +134,9 @@ static const char *datetime_parse(struct str s, struct ws_start *out) {
     if (d < 0 || !char_take(&s, "Tt") || !clock_take(&s, out)) return NONE;
     if (out->seconds && !fraction_take(&s, &out->ms)) return NONE;
     if (!zone_take(&s, out) || s.n > 0) return NONE;
-    if (y < 1 || m < 1 || m > 12 || d < 1 || d > month_days(y, m)) return "invalid_date";
+    if (y < 1 || m < 1 || m > 12 || d < 1 || d > ws_month_days(y, m)) return "invalid_date";
     out->form = WS_DATETIME;
-    out->days = days_from_civil(y, m, d);
+    out->days = ws_days_of(y, m, d);
     return NULL;
 }
 
@@ -341,8 +348,8 @@ int64_t ws_duration_ms(const struct ws_start *s, const struct ws_duration *d) {
     int64_t months = y * 12 + (m - 1) + d->months;
     y = months / 12;
     m = (int)(months % 12) + 1;
-    int last = month_days(y, m);
-    return (days_from_civil(y, m, day < last ? day : last) - s->days) * WS_DAY_MS + d->ms;
+    int last = ws_month_days(y, m);
+    return (ws_days_of(y, m, day < last ? day : last) - s->days) * WS_DAY_MS + d->ms;
 }
 
 /* --- the timeline --- */

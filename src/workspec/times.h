@@ -80,6 +80,11 @@ void ws_timeline_take(struct ws_timeline *t, const struct ws_anchor_search *foun
 /* Virtual milliseconds of a start; a date-time needs an anchor. */
 int64_t ws_timeline_ms(const struct ws_timeline *t, const struct ws_start *s);
 
+/* --- the calendar (proleptic Gregorian); months and days count from 1 --- */
+int64_t ws_days_of(int64_t year, int month, int day); /* since 1970-01-01 */
+int64_t ws_year_of(int64_t days);
+int ws_month_days(int64_t year, int month);
+
 #define WS_DATE_SIZE 24
 void ws_date_format(int64_t days, char out[WS_DATE_SIZE]); /* 2026-02-03 */
 /* The zones of the machine (/usr/share/zoneinfo): names that its own list has, nothing else of a
@@ -88,5 +93,8 @@ struct ws_system_zones;
 struct ws_system_zones *ws_system_zones_new(void); /* NULL: no memory */
 void ws_system_zones_free(struct ws_system_zones *z);
 struct ws_zones ws_system_zones(struct ws_system_zones *z);
+/* Seconds east of UTC at an instant (seconds since 1970) by the rule at the end of a zone's file,
+ * which goes on where its list of changes ends.  false: it is no such rule. */
+bool ws_zone_rule(struct str rule, int64_t at, int32_t *offset_s);
 
 #endif

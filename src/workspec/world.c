@@ -207,9 +207,13 @@ struct each {
     struct arena *a;
 };
 
+const char *ws_cell_prefix(struct str name, bool top) {
+    return top || !name_top(name) ? "" : "properties.";
+}
+
 struct str ws_cell_name(struct arena *a, struct str name, bool top) {
-    if (top || !name_top(name)) return name;
-    return arena_printf(a, "properties." STR_FMT, STR_ARG(name));
+    const char *prefix = ws_cell_prefix(name, top);
+    return prefix[0] == '\0' ? name : arena_printf(a, "%s" STR_FMT, prefix, STR_ARG(name));
 }
 
 static void each_cell(void *ctx, struct str name, bool top, const struct ws_value *value) {

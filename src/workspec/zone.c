@@ -107,10 +107,9 @@ static int64_t table_time(const struct table *t, size_t i) {
     return (int64_t)big_endian(t->at + i * t->time_bytes, t->time_bytes);
 }
 
-/* Seconds east of UTC at an instant in seconds: those of the last change before it.  The files
- * reach
- * to 2037; later instants have the offset of the last change. */
-static bool table_offset(const struct table *t, int64_t at, int32_t *out) {
+/* Seconds east of UTC at an instant in seconds, by the last change before it.  *beyond: that was
+ * the last of the list. */
+static bool table_offset(const struct table *t, int64_t at, int32_t *out, bool *beyond) {
     size_t low = 0, high = t->times;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -119,19 +118,33 @@ static bool table_offset(const struct table *t, int64_t at, int32_t *out) {
     }
     const char *types = t->at + t->times * t->time_bytes;
     size_t type = low == 0 ? 0 : (unsigned char)types[low - 1];
+    *beyond = low == t->times;
     if (type >= t->types) return false;
     *out = (int32_t)(uint32_t)big_endian(types + t->times + type * 6, 4);
     return *out > -86400 && *out < 86400;
 }
 
+/* The line after the second block: the lists reach to 2037 at most, or end with the last change
+ * that is no rule. */
+static struct str file_rule(struct str s, const struct table *t) {
+    struct str rest = str_n(t->at + t->bytes, s.n - (size_t)(t->at - s.p) - t->bytes), rule, tail;
+    if (rest.n == 0 || rest.p[0] != '\n') return STR("");
+    return str_cut(str_n(rest.p + 1, rest.n - 1), '\n', &rule, &tail) ? rule : STR("");
+}
+
 static bool system_offset(void *ctx, struct str name, int64_t utc_ms, int32_t *offset_s) {
     struct ws_system_zones *z = ctx;
+    int64_t at = utc_ms / 1000 - (utc_ms % 1000 < 0);
     struct table old, t;
+    bool beyond;
     if (!zone_open(z, name)) return false;
     struct str s = buf_str(&z->file);
     if (!table_at(s, 0, 4, &old) || s.p[4] < '2') return false;
     if (!table_at(s, HEAD_BYTES + old.bytes, 8, &t)) return false;
-    return table_offset(&t, utc_ms / 1000 - (utc_ms % 1000 < 0), offset_s);
+    if (!table_offset(&t, at, offset_s, &beyond)) return false;
+    if (beyond)
+        (void)ws_zone_rule(file_rule(s, &t), at, offset_s); /* without one, the last stays */
+    return true;
 }
 
 struct ws_zones ws_system_zones(struct ws_system_zones *z) {

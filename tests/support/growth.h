@@ -4,6 +4,7 @@
 #ifndef WOPR_TESTS_SUPPORT_GROWTH_H
 #define WOPR_TESTS_SUPPORT_GROWTH_H
 
+#include "base/sanitized.h"
 #include "support/cpu_time.h"
 
 #include <stdbool.h>
@@ -14,14 +15,9 @@ enum { GROWTH_ATTEMPTS = 5 };
 
 /* Four times the work may cost so many times more; sixteen would be a square.  Sanitizers make
  * memory that is touched first dearer than the rest. */
-#if defined(__SANITIZE_ADDRESS__)
+#if SANITIZED_ADDRESS
 #define GROWTH_FACTOR 13u
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define GROWTH_FACTOR 13u
-#endif
-#endif
-#ifndef GROWTH_FACTOR
+#else
 #define GROWTH_FACTOR 8u
 #endif
 

@@ -3,6 +3,7 @@
 #include "sandbox/worker/jail.h"
 
 #include "base/child.h"
+#include "base/sanitized.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -15,13 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define JAIL_OPEN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define JAIL_OPEN 1
-#endif
-#endif
+#define JAIL_OPEN (SANITIZED_ADDRESS || SANITIZED_THREAD)
 
 #if defined(__x86_64__)
 #define JAIL_ARCH AUDIT_ARCH_X86_64
@@ -34,7 +29,7 @@ static bool jail_limit(int what, uint64_t most) {
     return setrlimit((__rlimit_resource_t)what, &r) == 0;
 }
 
-#if !defined(JAIL_OPEN) && defined(JAIL_ARCH)
+#if !JAIL_OPEN && defined(JAIL_ARCH)
 /* A call of this number is admitted: the next instruction says so, or is jumped over. */
 #define ADMIT(nr)                                                                                  \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
@@ -85,7 +80,7 @@ const char *jail_enter(uint64_t address_max, unsigned cpu_s) {
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return "dumpable";
     if (!jail_limit(RLIMIT_CORE, 0)) return "core files";
     if (!jail_limit(RLIMIT_CPU, cpu_s)) return "processor time";
-#if defined(JAIL_OPEN)
+#if JAIL_OPEN
     (void)address_max;
     return NULL;
 #elif defined(JAIL_ARCH)
@@ -101,7 +96,7 @@ const char *jail_enter(uint64_t address_max, unsigned cpu_s) {
 }
 
 bool jail_shut(void) {
-#if defined(JAIL_OPEN)
+#if JAIL_OPEN
     return true;
 #elif defined(JAIL_ARCH)
     return close(STDERR_FILENO) == 0 && jail_filter();

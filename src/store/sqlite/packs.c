@@ -3,6 +3,7 @@
  * two that meet are one after the other.
  */
 #include "store/packs.h"
+#include "codec/json.h"
 #include "store/sqlite/sql.h"
 
 #include <stdio.h>
@@ -103,7 +104,7 @@ static int blob_drop(struct store *s, const struct sha256 *digest, struct str na
 struct version_look {
     bool there, removed;
     struct sha256 digest;
-    int64_t published_ms;
+    int64_t published_ms, takes; /* bytes of tarball and manifest */
     struct str deprecation, yank;
 };
 
@@ -117,6 +118,7 @@ static int version_look(struct query *q, struct arena *a, struct version_look *o
         out->published_ms = col_int(q, 2);
         out->deprecation = col_str(q, 3, a);
         out->yank = col_str(q, 4, a);
+        out->takes = col_int(q, 5);
     }
     query_end(q);
     return rc < 0 ? rc : 0;
@@ -153,21 +155,30 @@ static int key_insert(struct store *s, const struct pack_key *k, struct wopr_err
     return rc;
 }
 
-static int keys_nr(struct store *s, struct str namespace, unsigned *nr, struct wopr_error *err) {
+/* All that a namespace has had, and those of them that were not revoked. */
+static int keys_nr(struct store *s, struct str namespace, unsigned *nr, unsigned *good_nr,
+                   struct wopr_error *err) {
     struct query q;
     int rc;
+    *nr = *good_nr = 0;
     query_begin(&q, s->writer, SQL_PACK_KEYS);
     bind_text(&q, namespace);
     bind_int(&q, KEYS_MAX);
-    for (*nr = 0; (rc = query_step(&q, err)) == 1;) ++*nr;
+    while ((rc = query_step(&q, err)) == 1) {
+        ++*nr;
+        *good_nr += col_int(&q, 5) == 0;
+    }
     query_end(&q);
+    if (rc == 0 && *nr >= KEYS_MAX)
+        rc = wopr_error_set(err, WOPR_E_CONFLICT, "the namespace has had %d keys, and gets no more",
+                            KEYS_MAX);
     return rc;
 }
 
 static int key_first(struct store *s, const struct pack_key *k, int code, struct wopr_error *err) {
-    unsigned nr;
-    int rc = keys_nr(s, k->namespace, &nr, err);
-    if (rc == 0 && nr > 0)
+    unsigned nr, good_nr;
+    int rc = keys_nr(s, k->namespace, &nr, &good_nr, err);
+    if (rc == 0 && good_nr > 0)
         rc = wopr_error_set(err, code,
                             "the namespace has a key already; it is replaced by rotation, with a "
                             "proof by the old one");
@@ -187,10 +198,8 @@ int store_pack_key_add(struct store *s, const struct pack_key *first, struct str
 static int key_replace(struct store *s, const struct pack_key *next, int64_t now_ms,
                        struct wopr_error *err) {
     struct query q;
-    unsigned nr;
-    int rc = keys_nr(s, next->namespace, &nr, err);
-    if (rc == 0 && nr >= KEYS_MAX)
-        return wopr_error_set(err, WOPR_E_QUOTA, "the namespace has had %d keys", KEYS_MAX);
+    unsigned nr, good_nr;
+    int rc = keys_nr(s, next->namespace, &nr, &good_nr, err);
     if (rc != 0) return rc;
     query_begin(&q, s->writer, SQL_PACK_KEY_END);
     bind_text(&q, next->namespace);
@@ -242,44 +251,70 @@ static int version_write(struct store *s, const struct pack_release *r, struct w
     bind_text(&q, r->version);
     bind_hash(&q, &r->digest);
     bind_int(&q, r->bytes);
-    bind_text(&q, r->manifest);
-    bind_text(&q, r->warnings);
+    bind_int(&q, (int64_t)r->manifest.n);
     if (r->signature.n > 0) bind_bytes(&q, r->signature.p, r->signature.n);
     else bind_null(&q);
     bind_int(&q, r->over_manifest);
     bind_opt(&q, r->kid);
     bind_int(&q, r->published_ms);
     bind_text(&q, r->published_by);
+    int rc = query_run(&q, err);
+    if (rc != 0) return rc;
+    query_begin(&q, s->writer, SQL_PACK_TEXTS_PUT);
+    bind_text(&q, r->name);
+    bind_text(&q, r->version);
+    bind_text(&q, r->manifest);
+    bind_text(&q, r->warnings);
     return query_run(&q, err);
 }
 
-static int words_write(struct store *s, const struct pack_publish *p, struct wopr_error *err) {
+static int words_write(struct store *s, struct str name, const struct str *words, size_t n,
+                       struct wopr_error *err) {
     struct query q;
     query_begin(&q, s->writer, SQL_PACK_WORDS_DROP);
-    bind_text(&q, p->release.name);
+    bind_text(&q, name);
     int rc = query_run(&q, err);
-    for (size_t i = 0; rc == 0 && i < p->words_nr; i++) {
+    for (size_t i = 0; rc == 0 && i < n; i++) {
         query_begin(&q, s->writer, SQL_PACK_WORD_PUT);
-        bind_text(&q, p->words[i]);
-        bind_text(&q, p->release.name);
+        bind_text(&q, words[i]);
+        bind_text(&q, name);
         rc = query_run(&q, err);
     }
     return rc;
 }
 
-static int name_write(struct store *s, const struct pack_publish *p, struct wopr_error *err) {
+static int face_write(struct store *s, struct str name, const struct pack_face *f, int64_t now_ms,
+                      bool newest, struct wopr_error *err) {
     struct query q;
     query_begin(&q, s->writer, SQL_PACK_PUT);
-    bind_text(&q, p->release.name);
-    bind_text(&q, p->description);
-    bind_int(&q, p->release.published_ms);
-    bind_int(&q, p->newest);
+    bind_text(&q, name);
+    bind_text(&q, f->description);
+    bind_int(&q, now_ms);
+    bind_int(&q, newest);
     int rc = query_run(&q, err);
-    return rc == 0 && p->newest ? words_write(s, p, err) : rc;
+    return rc == 0 && newest ? words_write(s, name, f->words, f->words_nr, err) : rc;
 }
 
-static int room_check(struct store *s, const struct pack_publish *p, const struct pack_actor *who,
-                      struct wopr_error *err) {
+static int name_write(struct store *s, const struct pack_publish *p, struct wopr_error *err) {
+    const struct pack_face f = {p->description, p->words, p->words_nr};
+    return face_write(s, p->release.name, &f, p->release.published_ms, p->newest, err);
+}
+
+/* What a tenant has is more by so many bytes, or less. */
+static int usage_move(struct store *s, struct str tenant, int64_t by, struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, s->writer, SQL_PACK_BYTES_ADD);
+    bind_text(&q, tenant);
+    bind_int(&q, by);
+    return query_run(&q, err);
+}
+
+static int64_t release_takes(const struct pack_release *r) {
+    return r->bytes + (int64_t)r->manifest.n;
+}
+
+static int bytes_check(struct store *s, const struct pack_publish *p, const struct pack_actor *who,
+                       struct wopr_error *err) {
     struct query q;
     if (p->bytes_max <= 0) return 0;
     query_begin(&q, s->writer, SQL_PACK_BYTES);
@@ -288,11 +323,53 @@ static int room_check(struct store *s, const struct pack_publish *p, const struc
     int64_t has = rc == 1 ? col_int(&q, 0) : 0;
     query_end(&q);
     if (rc < 0) return rc;
-    if (has + p->release.bytes + (int64_t)p->release.manifest.n <= p->bytes_max) return 0;
+    if (has + release_takes(&p->release) <= p->bytes_max) return 0;
     return wopr_error_set(err, WOPR_E_QUOTA,
                           "the packs of this tenant take %lld bytes, and may take %lld "
                           "(tenant-pack-bytes-max); unpublish some, or raise the setting",
                           (long long)has, (long long)p->bytes_max);
+}
+
+/* How many versions a name has, and the bytes of their marks: a catalog record has them all. */
+static int name_look(struct store *s, struct str name, int64_t *versions, int64_t *marks,
+                     struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, s->writer, SQL_PACK_ROOM);
+    bind_text(&q, name);
+    int rc = query_step(&q, err);
+    *versions = rc == 1 ? col_int(&q, 0) : 0;
+    *marks = rc == 1 ? col_int(&q, 1) : 0;
+    query_end(&q);
+    return rc < 0 ? rc : 0;
+}
+
+static int room_check(struct store *s, const struct pack_publish *p, const struct pack_actor *who,
+                      struct wopr_error *err) {
+    int64_t versions, marks;
+    int rc = name_look(s, p->release.name, &versions, &marks, err);
+    if (rc == 0 && versions >= PACK_VERSIONS_MAX)
+        rc = wopr_error_set(err, WOPR_E_CONFLICT,
+                            "the pack has %u versions, and may have no more; unpublish some, or go "
+                            "on under another name",
+                            PACK_VERSIONS_MAX);
+    return rc == 0 ? bytes_check(s, p, who, err) : rc;
+}
+
+/* The key that verified the signature: not revoked since it did (PACK-26). */
+static int signer_check(struct store *s, const struct pack_publish *p, struct wopr_error *err) {
+    struct query q;
+    int rc;
+    if (p->release.kid.n == 0 || p->key) return 0;
+    bool good = false;
+    query_begin(&q, s->writer, SQL_PACK_KEYS);
+    bind_text(&q, p->namespace);
+    bind_int(&q, KEYS_MAX);
+    while ((rc = query_step(&q, err)) == 1)
+        good = good || (str_eq(col_view(&q, 1), p->release.kid) && col_int(&q, 5) == 0);
+    query_end(&q);
+    if (rc != 0 || good) return rc;
+    return wopr_error_set(err, WOPR_E_PACK_SIGNATURE,
+                          "the key that made the signature was revoked meanwhile");
 }
 
 static int publish_place(struct store *s, const struct pack_publish *p,
@@ -317,8 +394,10 @@ static int publish_place(struct store *s, const struct pack_publish *p,
                               "this version is published with other bytes; choose a new version");
     if (old.there) return 0;
     rc = room_check(s, p, who, err);
+    if (rc == 0) rc = signer_check(s, p, err);
     if (rc == 0) rc = blob_put(s, &r->digest, p->tarball, err);
     if (rc == 0) rc = version_write(s, r, err);
+    if (rc == 0) rc = usage_move(s, who->tenant, release_takes(r), err);
     if (rc == 0) rc = name_write(s, p, err);
     if (rc == 0 && p->key) rc = key_first(s, p->key, WOPR_E_CONFLICT, err);
     return rc == 0 ? change_note(s, "published", r->name, r->version, STR_NONE, who, err) : rc;
@@ -338,8 +417,30 @@ int store_pack_publish(struct store *s, const struct pack_publish *p, const stru
 
 /* --- marks, unpublishing --- */
 
+/* What a mark says, without when and by whom. */
+static bool mark_same(struct str a, struct str b) {
+    static const char *const SAYS[] = {"reason", "supersededBy", "advisoryUrl"};
+    for (size_t i = 0; i < sizeof SAYS / sizeof *SAYS; i++)
+        if (!str_eq(json_get(a, SAYS[i]), json_get(b, SAYS[i]))) return false;
+    return true;
+}
+
+/* A short one always has room, so that a version can be yanked whatever was said of others. */
+static int mark_room(struct store *s, struct str name, size_t old_n, struct str text,
+                     struct wopr_error *err) {
+    int64_t versions, marks;
+    if (text.n <= PACK_MARK_SHORT) return 0;
+    int rc = name_look(s, name, &versions, &marks, err);
+    if (rc != 0 || marks - (int64_t)old_n + (int64_t)text.n <= (int64_t)PACK_MARKS_BYTES_MAX)
+        return rc;
+    return wopr_error_set(err, WOPR_E_CONFLICT,
+                          "the reasons of this pack's yanks and deprecations take %lld bytes, and "
+                          "may take %u; say it in fewer words",
+                          (long long)marks, PACK_MARKS_BYTES_MAX);
+}
+
 static int mark_place(struct store *s, struct str name, struct str version, enum pack_mark mark,
-                      struct str text, const struct pack_actor *who, struct arena *a,
+                      struct str *text, const struct pack_actor *who, struct arena *a,
                       struct wopr_error *err) {
     static const char *const WORDS[2][2] = {{"undeprecated", "deprecated"}, {"unyanked", "yanked"}};
     struct version_look v;
@@ -347,29 +448,33 @@ static int mark_place(struct store *s, struct str name, struct str version, enum
     int rc = version_find(s, name, version, a, &v, err);
     if (rc != 0) return rc;
     struct str old = mark == PACK_MARK_YANK ? v.yank : v.deprecation;
-    if (old.n == 0 && text.n == 0) return 0;
+    bool set = text->n > 0;
+    if (set && old.n > 0 && mark_same(old, *text)) {
+        *text = old;
+        return 0;
+    }
+    if (!set && old.n == 0) return 0;
+    rc = mark_room(s, name, old.n, *text, err);
+    if (rc != 0) return rc;
     query_begin(&q, s->writer, mark == PACK_MARK_YANK ? SQL_PACK_YANK : SQL_PACK_DEPRECATE);
     bind_text(&q, name);
     bind_text(&q, version);
-    bind_opt(&q, text);
+    bind_opt(&q, *text);
     rc = query_run(&q, err);
-    return rc == 0 ? change_note(s, WORDS[mark][text.n > 0], name, version, text.n > 0 ? text : old,
-                                 who, err)
+    return rc == 0 ? change_note(s, WORDS[mark][set], name, version, set ? *text : old, who, err)
                    : rc;
 }
 
 int store_pack_mark(struct store *s, struct str name, struct str version, struct str namespace,
-                    enum pack_mark mark, struct str text, const struct pack_actor *who,
-                    struct wopr_error *err) {
-    struct arena *a = arena_new(LOOK_ARENA_MAX);
-    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to mark a pack");
+                    enum pack_mark mark, struct str *text, const struct pack_actor *who,
+                    struct arena *a, struct wopr_error *err) {
+    struct str now = *text;
     int rc = write_begin(s, err);
-    if (rc == 0) {
-        rc = owner_require(s, namespace, who, err);
-        if (rc == 0) rc = mark_place(s, name, version, mark, text, who, a, err);
-        rc = write_end(s, rc, err);
-    }
-    arena_free(a);
+    if (rc != 0) return rc;
+    rc = owner_require(s, namespace, who, err);
+    if (rc == 0) rc = mark_place(s, name, version, mark, &now, who, a, err);
+    rc = write_end(s, rc, err);
+    if (rc == 0) *text = now;
     return rc;
 }
 
@@ -380,8 +485,26 @@ static int one_name(struct store *s, enum stmt_id id, struct str name, struct wo
     return query_run(&q, err);
 }
 
+static int texts_drop(struct store *s, struct str name, struct str version,
+                      struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, s->writer, SQL_PACK_TEXTS_DROP);
+    bind_text(&q, name);
+    bind_text(&q, version);
+    return query_run(&q, err);
+}
+
+/* The name keeps nothing of what is gone: it has another face, or none. */
+static int face_change(struct store *s, struct str name, const struct pack_face *left,
+                       int64_t now_ms, struct wopr_error *err) {
+    int rc = left ? face_write(s, name, left, now_ms, true, err) : 0;
+    if (rc == 0) rc = one_name(s, SQL_PACK_DROP, name, err); /* another host was quicker */
+    return rc == 0 ? one_name(s, SQL_PACK_WORDS_ORPHANED, name, err) : rc;
+}
+
 static int unpublish_place(struct store *s, struct str name, struct str version, int64_t since_ms,
-                           const struct pack_actor *who, struct arena *a, struct wopr_error *err) {
+                           const struct pack_face *left, const struct pack_actor *who,
+                           struct arena *a, struct wopr_error *err) {
     struct version_look v;
     struct query q;
     int rc = version_find(s, name, version, a, &v, err);
@@ -396,19 +519,21 @@ static int unpublish_place(struct store *s, struct str name, struct str version,
     bind_int(&q, who->now_ms);
     rc = query_run(&q, err);
     if (rc == 0) rc = blob_drop(s, &v.digest, name, version, err);
-    if (rc == 0) rc = one_name(s, SQL_PACK_DROP, name, err);
-    if (rc == 0) rc = one_name(s, SQL_PACK_WORDS_ORPHANED, name, err);
+    if (rc == 0) rc = texts_drop(s, name, version, err);
+    if (rc == 0) rc = usage_move(s, who->tenant, -v.takes, err);
+    if (rc == 0) rc = face_change(s, name, left, who->now_ms, err);
     return rc == 0 ? change_note(s, "unpublished", name, version, STR_NONE, who, err) : rc;
 }
 
 int store_pack_unpublish(struct store *s, struct str name, struct str version, struct str namespace,
-                         int64_t since_ms, const struct pack_actor *who, struct wopr_error *err) {
+                         int64_t since_ms, const struct pack_face *left,
+                         const struct pack_actor *who, struct wopr_error *err) {
     struct arena *a = arena_new(LOOK_ARENA_MAX);
     if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to unpublish a pack");
     int rc = write_begin(s, err);
     if (rc == 0) {
         rc = owner_require(s, namespace, who, err);
-        if (rc == 0) rc = unpublish_place(s, name, version, since_ms, who, a, err);
+        if (rc == 0) rc = unpublish_place(s, name, version, since_ms, left, who, a, err);
         rc = write_end(s, rc, err);
     }
     arena_free(a);
@@ -417,33 +542,64 @@ int store_pack_unpublish(struct store *s, struct str name, struct str version, s
 
 /* --- installs --- */
 
-static int install_seen(struct store *s, struct str tenant, struct str name, struct str version,
-                        bool *there, struct sha256 *digest, struct wopr_error *err) {
+/* Is it there, for the same?  other: is it there with other bytes, for whoever would see both? */
+static int install_seen(struct store *s, const struct pack_install *i, bool other, bool *there,
+                        struct wopr_error *err) {
     struct query q;
-    query_begin(&q, s->writer, SQL_PACK_INSTALL_SEEN);
-    bind_text(&q, tenant);
-    bind_text(&q, name);
-    bind_text(&q, version);
+    query_begin(&q, s->writer, other ? SQL_PACK_INSTALL_OTHER : SQL_PACK_INSTALL_SEEN);
+    bind_text(&q, i->tenant);
+    bind_text(&q, i->name);
+    bind_text(&q, i->version);
+    if (other) bind_hash(&q, &i->digest);
     int rc = query_step(&q, err);
     *there = rc == 1;
-    if (rc == 1) (void)col_hash(&q, 0, digest);
     query_end(&q);
     return rc < 0 ? rc : 0;
+}
+
+static int install_look(struct store *s, enum stmt_id id, struct str tenant, int64_t sum[2],
+                        struct wopr_error *err) {
+    struct query q;
+    query_begin(&q, s->writer, id);
+    if (id == SQL_PACK_INSTALL_ROOM) bind_text(&q, tenant);
+    int rc = query_step(&q, err);
+    for (int i = 0; rc == 1 && i < 2; i++) sum[i] += col_int(&q, i);
+    query_end(&q);
+    return rc < 0 ? rc : 0;
+}
+
+/* Each tenant that uses packs has what it sees of them in memory: its own and those of all. */
+static int install_room(struct store *s, const struct pack_install *i, struct wopr_error *err) {
+    int64_t sum[2] = {1, (int64_t)i->manifest.n}; /* packs, bytes of manifests */
+    int rc = install_look(s, SQL_PACK_INSTALL_ROOM, STR(""), sum, err);
+    if (rc == 0 && i->tenant.n > 0)
+        rc = install_look(s, SQL_PACK_INSTALL_ROOM, i->tenant, sum, err);
+    if (rc == 0 && i->tenant.n == 0) rc = install_look(s, SQL_PACK_INSTALL_MOST, STR(""), sum, err);
+    if (rc != 0) return rc;
+    if (sum[0] <= PACK_INSTALLS_MAX && sum[1] <= (int64_t)PACK_INSTALLS_BYTES_MAX) return 0;
+    return wopr_error_set(
+        err, WOPR_E_CONFLICT,
+        "a tenant sees at most %u installed versions, whose manifests have %u MiB "
+        "together; remove some that no workflow needs (wopr packs remove)",
+        PACK_INSTALLS_MAX, PACK_INSTALLS_BYTES_MAX >> 20);
 }
 
 static int install_place(struct store *s, const struct pack_install *i, struct str tarball,
                          bool *fresh, struct wopr_error *err) {
     const struct pack_actor who = {i->tenant, i->installed_by, i->installed_ms};
-    struct sha256 old;
     struct query q;
-    bool there;
-    int rc = install_seen(s, i->tenant, i->name, i->version, &there, &old, err);
+    bool there, other;
+    int rc = install_seen(s, i, false, &there, err);
+    if (rc == 0) rc = install_seen(s, i, true, &other, err);
+    if (rc != 0) return rc;
     *fresh = !there;
-    if (rc == 0 && there && !sha256_eq(&old, &i->digest))
-        rc = wopr_error_set(err, WOPR_E_CONFLICT,
-                            "this version is installed with other bytes; remove it first");
-    if (rc != 0 || there) return rc;
-    rc = blob_put(s, &i->digest, tarball, err);
+    if (other)
+        return wopr_error_set(err, WOPR_E_CONFLICT,
+                              "this version is installed with other bytes, for the tenant or for "
+                              "all; remove it first");
+    if (there) return 0;
+    rc = install_room(s, i, err);
+    if (rc == 0) rc = blob_put(s, &i->digest, tarball, err);
     if (rc != 0) return rc;
     query_begin(&q, s->writer, SQL_PACK_INSTALL_PUT);
     bind_text(&q, i->tenant);
@@ -471,12 +627,12 @@ int store_pack_install(struct store *s, const struct pack_install *i, struct str
 
 int store_pack_uninstall(struct store *s, struct str tenant, struct str name, struct str version,
                          const struct pack_actor *who, struct wopr_error *err) {
-    struct sha256 digest;
+    const struct pack_install i = {.tenant = tenant, .name = name, .version = version};
     struct query q;
     bool there;
     int rc = write_begin(s, err);
     if (rc != 0) return rc;
-    rc = install_seen(s, tenant, name, version, &there, &digest, err);
+    rc = install_seen(s, &i, false, &there, err);
     if (rc == 0 && !there)
         rc = wopr_error_set(err, WOPR_E_NOT_FOUND, "the pack is not installed in this version");
     if (rc != 0) return write_end(s, rc, err);

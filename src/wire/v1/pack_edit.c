@@ -29,10 +29,6 @@ static void edit_write(void *ctx, struct store *s) {
     struct pack_edit *e = ctx;
     struct wopr_error err = {0};
     int rc = e->write(e, s, &err);
-    if (rc == WOPR_E_QUOTA) { /* only the tenant can make room: 409, not "try later" */
-        err.code = WOPR_E_CONFLICT;
-        jobj_details_int(&err, "bytesMax", v1_of(e->call)->cfg.pack_bytes_max);
-    }
     if (rc != 0) http_fail(e->call, &err);
     else (void)e->answer(e);
     http_resume(e->call);
@@ -74,7 +70,11 @@ static int edit_version(struct pack_edit *e, struct wopr_error *err) {
 /* --- publish --- */
 
 static int publish_write(struct pack_edit *e, struct store *s, struct wopr_error *err) {
-    return store_pack_publish(s, &e->publish, &e->who, &e->fresh, err);
+    int rc = store_pack_publish(s, &e->publish, &e->who, &e->fresh, err);
+    if (rc != WOPR_E_QUOTA) return rc;
+    err->code = WOPR_E_CONFLICT; /* only the tenant can make room: 409, not "try later" */
+    jobj_details_int(err, "bytesMax", e->publish.bytes_max);
+    return err->code;
 }
 
 static int publish_answer(struct pack_edit *e) {
@@ -134,7 +134,8 @@ int v1_publish_pack(struct http_call *c) {
 /* --- marks --- */
 
 static int mark_write(struct pack_edit *e, struct store *s, struct wopr_error *err) {
-    return store_pack_mark(s, e->name, e->version, e->namespace, e->mark, e->text, &e->who, err);
+    return store_pack_mark(s, e->name, e->version, e->namespace, e->mark, &e->text, &e->who,
+                           e->call->arena, err);
 }
 
 static int mark_answer(struct pack_edit *e) {
@@ -214,8 +215,13 @@ int v1_unyank_pack(struct http_call *c) { return mark_begin(c, PACK_MARK_YANK, N
 /* --- unpublish --- */
 
 static int unpublish_write(struct pack_edit *e, struct store *s, struct wopr_error *err) {
-    return store_pack_unpublish(s, e->name, e->version, e->namespace,
-                                e->who.now_ms - PACK_UNPUBLISH_WINDOW_MS, &e->who, err);
+    struct pack_face left;
+    bool any = false;
+    int rc = registry_left(s, e->name, e->version, e->call->arena, &any, &left, err);
+    return rc == 0 ? store_pack_unpublish(s, e->name, e->version, e->namespace,
+                                          e->who.now_ms - PACK_UNPUBLISH_WINDOW_MS,
+                                          any ? &left : NULL, &e->who, err)
+                   : rc;
 }
 
 static int unpublish_answer(struct pack_edit *e) {

@@ -11,6 +11,7 @@
 
 enum {
     PAGE_BYTES = 4 * 1024 * 1024,
+    CATALOG_BYTES = 16 * 1024 * 1024, /* of PACK_VERSIONS_MAX, with their marks */
     INSTALLED_BYTES = 32 * 1024 * 1024,
     QUERY_BYTES_MAX = 256,
     ETAG_BYTES = PACK_SRI_BYTES + 3
@@ -114,20 +115,28 @@ static void catalog_put(struct http_call *c, struct jw *w, struct str name, stru
     if (latest) jw_kstr(w, "latest", latest->version);
 }
 
-int v1_get_pack(struct http_call *c) {
+static void catalog_send(struct http_call *c) {
     struct wopr_error err = {0};
     struct pack_releases all;
-    struct str name, description;
-    int rc = v1_pack_name(c, &name, &err);
-    if (rc == 0) rc = store_pack_list(wire_of(c)->store, name, c->arena, &all, &err);
+    struct str name = http_param(c, "name"), description;
+    int rc = store_pack_list(wire_of(c)->store, name, c->arena, &all, &err);
     if (rc == 0 && all.n == 0)
         rc = wopr_error_set(&err, WOPR_E_PACK_NOT_FOUND, "there is no pack of this name");
     if (rc == 0) rc = store_pack_description(wire_of(c)->store, name, c->arena, &description, &err);
-    if (rc != 0) return wire_fail(c, &err);
+    if (rc != 0) {
+        http_fail(c, &err);
+        return;
+    }
     struct jobj o;
-    jobj_begin(&o, PAGE_BYTES);
+    jobj_begin(&o, CATALOG_BYTES);
     catalog_put(c, &o.w, name, description, &all);
-    return wire_reply_object(c, 200, &o);
+    (void)wire_reply_object(c, 200, &o);
+}
+
+int v1_get_pack(struct http_call *c) {
+    struct wopr_error err = {0};
+    struct str name;
+    return v1_pack_name(c, &name, &err) == 0 ? http_offload(c, catalog_send) : wire_fail(c, &err);
 }
 
 /* --- search --- */
@@ -142,26 +151,25 @@ static int query_words(struct http_call *c, struct str *v, size_t *n, struct wop
     return 0;
 }
 
-int v1_search_packs(struct http_call *c) {
-    struct wopr_error err = {0};
+static int search_answer(struct http_call *c, struct wopr_error *err) {
     struct str words[PACK_QUERY_WORDS], next = STR_NONE, description;
     struct pack_names found = {NULL, 0};
     bool given = false;
     size_t n = 0;
     int64_t limit = 0;
     struct str after = http_query(c, "cursor", &given);
-    int rc = query_words(c, words, &n, &err);
-    if (rc == 0) rc = wire_int_param(c, "limit", 1, PACK_SEARCH_MAX, V1_LIST_DEFAULT, &limit, &err);
+    int rc = query_words(c, words, &n, err);
+    if (rc == 0) rc = wire_int_param(c, "limit", 1, PACK_SEARCH_MAX, V1_LIST_DEFAULT, &limit, err);
     if (rc == 0)
         rc = store_pack_search(wire_of(c)->store, words, n, after, (unsigned)limit, c->arena,
-                               &found, &next, &err);
-    if (rc != 0) return wire_fail(c, &err);
+                               &found, &next, err);
+    if (rc != 0) return rc;
     struct jobj o;
     jobj_begin(&o, PAGE_BYTES);
     jw_key(&o.w, "results");
     jw_array(&o.w);
     for (size_t i = 0; rc == 0 && i < found.n; i++) {
-        rc = store_pack_description(wire_of(c)->store, found.v[i], c->arena, &description, &err);
+        rc = store_pack_description(wire_of(c)->store, found.v[i], c->arena, &description, err);
         jw_object(&o.w);
         jw_kstr(&o.w, "name", found.v[i]);
         if (rc == 0 && description.n > 0) jw_kstr(&o.w, "description", description);
@@ -169,10 +177,18 @@ int v1_search_packs(struct http_call *c) {
     }
     jw_end_array(&o.w);
     if (next.n > 0) jw_kstr(&o.w, "nextCursor", next);
-    if (rc == 0) return wire_reply_object(c, 200, &o);
-    jobj_drop(&o);
-    return wire_fail(c, &err);
+    if (rc != 0) jobj_drop(&o);
+    else (void)wire_reply_object(c, 200, &o);
+    return rc;
 }
+
+static void search_send(struct http_call *c) {
+    struct wopr_error err = {0};
+    if (search_answer(c, &err) != 0) http_fail(c, &err);
+}
+
+/* Without a credential, and for words that many names have the look at a thousand of them. */
+int v1_search_packs(struct http_call *c) { return http_offload(c, search_send); }
 
 /* --- files of a version --- */
 
@@ -195,8 +211,9 @@ static void tarball_send(struct http_call *c) {
     buf_init(&sri, PACK_SRI_BYTES);
     pack_sri(&r->digest, &sri);
     int rc = etag && !buf_failed(&sri)
-                 ? store_pack_blob(wire_of(c)->store, &r->digest, &body, &err)
+                 ? http_room(c, (size_t)r->bytes, &err)
                  : wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory to read the pack");
+    if (rc == 0) rc = store_pack_blob(wire_of(c)->store, &r->digest, &body, &err);
     if (rc == 0) {
         (void)snprintf(etag, ETAG_BYTES, "\"" STR_FMT "\"", STR_ARG(buf_str(&sri)));
         c->content_type = "application/tar+gzip";

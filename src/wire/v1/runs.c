@@ -160,8 +160,8 @@ static int command_fill(struct http_call *c, const struct v1_create_run_request 
     return 0;
 }
 
-/* Here: WOPR_E_TOO_BIG, and nothing has happened, when the definition would have to be compiled or
- * a callback URL be judged. */
+/* Here: WOPR_E_TOO_BIG, and nothing has happened, when the definition would have to be compiled, a
+ * callback URL be judged, or a program with its inputs. */
 static int create_run(struct http_call *c, bool here) {
     struct wopr_error err = {0};
     struct v1_create_run_request body = {0};
@@ -176,6 +176,10 @@ static int create_run(struct http_call *c, bool here) {
     if (rc == 0) rc = dedup_read(c, body.scope_id, &wc->cmd.create.dedup_enforce, &err);
     if (rc == 0) rc = workflow_find(c, body.workflow_id, here, &wf, &err);
     if (rc == WOPR_E_TOO_BIG && here) return rc;
+    if (rc == 0 && here && wf->program && body.inputs.p) { /* the definition is judged with them */
+        workflow_unref(wf);
+        return WOPR_E_TOO_BIG;
+    }
     if (rc == 0) {
         wc->cmd.create.wf = wf;
         rc = command_fill(c, &body, wc, &err);

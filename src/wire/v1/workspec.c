@@ -345,6 +345,7 @@ static void put_judge(struct put *p, struct document *d) {
     if (rc == 0)
         rc = ws_stored_make(&d->doc, c->body, d->format, http_param(c, "workflowId"), &d->zones,
                             d->a, &stored, &err);
+    if (rc == 0) rc = engine_run_fits(wire_of(c)->engine, &stored.needs, &err);
     if (rc == 0) rc = put_compile(p, &stored, &err);
     if (rc == 0) rc = put_fill(p, d, &stored, &err);
     if (rc != 0 && good && (rc == WOPR_E_VALIDATION || rc == WOPR_E_TOO_BIG))

@@ -1,6 +1,7 @@
 /* test_long_fold.c: what a fold costs grows with the length of its log, not with its square: gates
  * in long loops, many approvals answered one by one, retries beside many nodes, rounds that wait
  * for long chains (20-runtime 10.4, INT-2, INT-12, WF-24). */
+#include "base/sanitized.h"
 #include "domain/state.h"
 #include "support/growth.h"
 
@@ -262,7 +263,7 @@ static void linear(const char *what, enum shape shape, unsigned nodes, unsigned 
     struct shaped shaped = {shape, nodes, n, run};
     const struct growth g = {shaped_cost, &shaped, n, 4 * n, GROWTH_FACTOR, 40000};
     char told[512];
-#ifdef __SANITIZE_THREAD__
+#if SANITIZED_THREAD
     (void)growth_holds; /* its shadow memory costs more the more is touched */
     (void)g, (void)told, (void)what;
     (void)shaped_cost(&shaped, 4 * n);

@@ -501,6 +501,17 @@ struct str world_create(struct workflow *wf, const char *inputs, const char *con
     return id;
 }
 
+int world_create_try(struct workflow *wf, const char *inputs, struct wopr_error *err) {
+    struct call c;
+    call_init(&c, ENGINE_CREATE, STR_NONE);
+    create_fill(&c, wf, inputs, NULL);
+    call_do(&c);
+    int rc = c.cmd.result.rc;
+    *err = c.cmd.result.err;
+    call_fini(&c);
+    return rc;
+}
+
 struct str world_start(struct str text, const char *inputs) {
     struct workflow *wf = world_put(text);
     struct str id = world_create(wf, inputs, NULL);

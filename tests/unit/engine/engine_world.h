@@ -65,6 +65,8 @@ int world_pause(struct str run_id, enum drain_policy drain);
 int world_answer(struct str run_id, const char *node, const char *value, struct wopr_error *err);
 
 struct str world_create(struct workflow *wf, const char *inputs, const char *configurable);
+/* What a creation with these options is refused with; 0: it is not. */
+int world_create_try(struct workflow *wf, const char *inputs, struct wopr_error *err);
 struct str world_start(struct str text, const char *inputs); /* put and create */
 struct run_head world_head(struct str run_id);
 enum run_status world_wait_final(struct str run_id);

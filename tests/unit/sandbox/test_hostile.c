@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/sanitized.h"
 #include "sandbox/sandbox.h"
 #include "support/made_module.h"
 
@@ -17,14 +18,7 @@
     "\"keep\":false,\"calls\":[]}"
 #define WAIT_S 60
 /* An instrumented worker has no bound of addresses (jail.c): its calls end by their number. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define JAIL_OPEN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define JAIL_OPEN 1
-#endif
-#endif
-#if defined(JAIL_OPEN)
+#if SANITIZED_ADDRESS || SANITIZED_THREAD
 enum { LOCALS = 100, BOUND_OF_ADDRESSES = 0 };
 #else
 enum { LOCALS = 49000, BOUND_OF_ADDRESSES = 1 };

@@ -75,6 +75,42 @@ static bool beyond_patterns(const struct ws_problem *p) {
            strstr(p->context.p, "calendar_needs_datetime") != NULL;
 }
 
+/* The vendor's member of a task (WS-100): the same verdict of both. */
+Test(workspec_schema, agrees_with_the_validator_about_questions) {
+    static const struct {
+        const char *asks;
+        bool good;
+    } ASKS[] = {
+        {"{}", true},
+        {"{\"interrupt\":\"none\"}", true},
+        {"{\"interrupt\":\"approval\",\"questions\":[]}", true},
+        {"{\"interrupt\":\"clarification\",\"questions\":[{\"id\":\"q\",\"question\":\"Q\"}]}",
+         true},
+        {"{\"interrupt\":\"clarification\"}", false},
+        {"{\"interrupt\":\"clarification\",\"questions\":[]}", false},
+        {"{\"questions\":[{\"id\":\"\",\"question\":\"Q\"}]}", false},
+        {"{\"questions\":[{\"id\":\"q\",\"question\":\" \\u00a0\"}]}", false},
+        {"{\"questions\":[{\"id\":\"q\"}]}", false},
+        {"{\"interrupt\":\"ask\"}", false},
+        {"{\"timeoutMs\":1.5}", false},
+        {"{\"timeoutMs\":0}", false},
+        {"[]", false},
+    };
+    for (size_t i = 0; i < sizeof ASKS / sizeof *ASKS; i++) {
+        struct str tasks = arena_printf(a,
+                                        "{\"id\":\"t\",\"actor_id\":\"a\",\"start\":\"08:00\","
+                                        "\"duration\":5,\"x_openwop\":%s}",
+                                        ASKS[i].asks);
+        struct str text = kit_document(a, KIT_CONFIG, tasks.p);
+        struct ws_doc doc = kit_parse(a, text, WS_JSON);
+        struct ws_report r = kit_validate(a, &doc, NULL, WS_HOST);
+        struct schema_issue issue = {0};
+        cr_expect_eq(ws_report_ok(&r), ASKS[i].good, "%s", ASKS[i].asks);
+        cr_expect_eq(schema_validate_text(schema, text, &issue) == 0, ASKS[i].good, "%s: %s %s",
+                     ASKS[i].asks, issue.instance, issue.reason);
+    }
+}
+
 Test(workspec_schema, agrees_with_the_validator_about_every_vector) {
     struct ws_doc vectors = kit_parse(a, buf_str(&file), WS_JSON);
     const struct ws_value *all = ws_get(vectors.root, "validator");

@@ -1,0 +1,26 @@
+/*
+ * sanitized.h: which sanitizer this is compiled for.  gcc says it by a macro, clang by a feature.
+ * Layer: base.
+ */
+#ifndef WOPR_BASE_SANITIZED_H
+#define WOPR_BASE_SANITIZED_H
+
+#if defined(__has_feature)
+#define SANITIZED_HAS(feature) __has_feature(feature)
+#else
+#define SANITIZED_HAS(feature) 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || SANITIZED_HAS(address_sanitizer)
+#define SANITIZED_ADDRESS 1
+#else
+#define SANITIZED_ADDRESS 0
+#endif
+
+#if defined(__SANITIZE_THREAD__) || SANITIZED_HAS(thread_sanitizer)
+#define SANITIZED_THREAD 1
+#else
+#define SANITIZED_THREAD 0
+#endif
+
+#endif
