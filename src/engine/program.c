@@ -57,7 +57,7 @@ static int64_t still_ms(const struct step *st) { return fork_gap_ms(st->exec, st
 
 static void program_sleep(struct step *st, int64_t at_ms) {
     timer_drop(st->exec, TIMER_PROGRAM, -1);
-    if (at_ms <= 0 || timeline_of(st)) return;
+    if (at_ms <= 0 || timeline_leads(st)) return;
     int64_t gap_ms = still_ms(st);
     int64_t fire_at_ms = at_ms < INT64_MAX - gap_ms ? at_ms + gap_ms : INT64_MAX;
     if (timer_arm(st->exec, TIMER_PROGRAM, -1, fire_at_ms, false) != 0)
@@ -86,6 +86,8 @@ static bool program_do(struct step *st, const struct program_action *act) {
     return false;
 }
 
+/* What belongs together is done together; but a source may have an answer or a cancel within it, so
+ * a replay asks before each event. */
 bool program_act(struct step *st) {
     struct run_state *s = st->state;
     struct program_action act;
@@ -101,7 +103,7 @@ bool program_act(struct step *st) {
         if (rc != 0 || !program_do(st, &act)) return did && rc == 0 && step_moves(st);
         did = true;
         step_now(st);
-    } while (act.more && step_moves(st));
+    } while (act.more && step_moves(st) && !timeline_leads(st));
     return step_moves(st);
 }
 

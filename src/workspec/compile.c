@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define PLAN_TEXT_MAX ((size_t)256 * 1024 * 1024)
-enum { ID_HEAD = 103, ID_DIGITS = 24 };
+enum { ID_HEAD = 103, ID_DIGITS = 24, DEPS_FEW = 16 };
 
 struct compiler {
     struct ws_plan *p;
@@ -19,6 +19,7 @@ struct compiler {
     struct ws_names ids, performers;
     struct ws_bases bases;
     const struct ws_anchor *known; /* or NULL */
+    bool no_digest;
 };
 
 static int compile_refuse(struct compiler *c, size_t i, const char *member, const char *why) {
@@ -127,9 +128,19 @@ static int entry_times(struct compiler *c, size_t i) {
 
 /* --- dependencies --- */
 
+/* Few are compared one by one: most tasks name one or two. */
+static bool dep_seen(const struct ws_names *seen, const uint32_t *v, size_t nr, struct str id,
+                     uint32_t at) {
+    uint32_t before;
+    if (nr > DEPS_FEW) return ws_names_get(seen, 0, id, &before);
+    for (size_t i = 0; i < nr; i++)
+        if (v[i] == at) return true;
+    return false;
+}
+
 static bool deps_of(struct compiler *c, const struct ws_value *list, uint32_t **out, size_t *nr) {
     struct ws_names seen;
-    uint32_t at, before;
+    uint32_t at;
     *nr = 0;
     if (!ws_is(list, WS_ARRAY) || list->nr == 0) return true;
     *out = ARENA_ARRAY(c->a, uint32_t, list->nr);
@@ -137,8 +148,8 @@ static bool deps_of(struct compiler *c, const struct ws_value *list, uint32_t **
     ws_names_init(&seen, c->a);
     for (size_t k = 0; k < list->nr; k++) {
         struct str id = ws_str(list->elements[k]);
-        if (!ws_names_get(&c->ids, 0, id, &at) || ws_names_get(&seen, 0, id, &before)) continue;
-        if (!ws_names_put(&seen, 0, id, at)) return false;
+        if (!ws_names_get(&c->ids, 0, id, &at) || dep_seen(&seen, *out, *nr, id, at)) continue;
+        if (list->nr > DEPS_FEW && !ws_names_put(&seen, 0, id, at)) return false;
         (*out)[(*nr)++] = at;
     }
     return true;
@@ -316,12 +327,19 @@ static int plan_compile(struct compiler *c, const struct ws_doc *doc) {
     c->p->starts = order_make(c, false);
     c->p->ends = order_make(c, true);
     if (c->p->starts == NULL || c->p->ends == NULL) return compile_memory(c);
-    return plan_digest(c);
+    return c->no_digest ? 0 : plan_digest(c);
 }
 
 int ws_compile(const struct ws_doc *doc, const struct ws_zones *zones, struct arena *a,
                struct ws_plan *out, struct wopr_error *err) {
     struct compiler c = {.p = out, .a = a, .err = err};
+    c.timeline.zones = zones;
+    return plan_compile(&c, doc);
+}
+
+int ws_compile_to_play(const struct ws_doc *doc, const struct ws_zones *zones, struct arena *a,
+                       struct ws_plan *out, struct wopr_error *err) {
+    struct compiler c = {.p = out, .a = a, .err = err, .no_digest = true};
     c.timeline.zones = zones;
     return plan_compile(&c, doc);
 }

@@ -169,7 +169,7 @@ void ws_dry_run(const struct ws_doc *doc, const struct ws_zones *zones, struct w
     struct ws_plan p;
     struct wopr_error err;
     struct arena *own = arena_new(WS_WORLD_BYTES_MAX);
-    if (own == NULL || ws_compile(doc, zones, r->a, &p, &err) != 0) {
+    if (own == NULL || ws_compile_to_play(doc, zones, r->a, &p, &err) != 0) {
         r->failed = true; /* the validator has seen to the rest */
         arena_free(own);
         return;

@@ -38,6 +38,9 @@ struct ws_plan {
  * of what is in the way; NO_MEMORY.  The plan is of a and borrows the document. */
 MUST_CHECK int ws_compile(const struct ws_doc *doc, const struct ws_zones *zones, struct arena *a,
                           struct ws_plan *out, struct wopr_error *err);
+/* The same without plan_sha, which takes longer than the rest. */
+MUST_CHECK int ws_compile_to_play(const struct ws_doc *doc, const struct ws_zones *zones,
+                                  struct arena *a, struct ws_plan *out, struct wopr_error *err);
 /* The same with what an earlier compilation found: no zone data is asked for. */
 MUST_CHECK int ws_compile_again(const struct ws_doc *doc, const struct ws_anchor *anchor,
                                 struct arena *a, struct ws_plan *out, struct wopr_error *err);

@@ -455,6 +455,32 @@ Test(documents_clock, virtual_time_stands_while_the_run_is_paused_ws_113) {
     replays_everywhere(run, RUN_COMPLETED);
 }
 
+/* What comes from outside while tasks run comes to a replay at the same place, also after the last
+ * change of a start, which ends no step of the log. */
+Test(documents_clock, a_replay_is_answered_where_its_source_was_while_others_run) {
+    struct str run = doc_start(
+        doc_base("", "{'id':'t0','actor_id':'a','start':'09:00','duration':30},"
+                     "{'id':'t1','actor_id':'m','start':'09:00','duration':60,'interactions':[{"
+                     "'target_id':'p','temporary':true,'property_changes':{'x':{'set':1}}}]}"),
+        "{\"workspec.clock\":\"real\",\"workspec.speed\":60}");
+    world_time_skip(2 * MINUTE + 5);
+    world_wait_event(run, EV_VARIABLE_CHANGED, 1);
+    world_wait_status(run, RUN_WAITING_APPROVAL);
+    cr_assert_eq(world_answer(run, "t0", ACCEPT, NULL), 0);
+    world_wait_event(run, EV_NODE_COMPLETED, 1);
+    world_time_skip(61 * 1000);
+    cr_assert_eq(world_wait_final(run), RUN_COMPLETED, "%s", doc_story(run));
+    replays_everywhere(run, RUN_COMPLETED);
+}
+
+Test(documents_clock, a_replay_is_cancelled_where_its_source_was) {
+    struct str run = tea(REAL);
+    world_wait_event(run, EV_VARIABLE_CHANGED, 2);
+    cr_assert_eq(world_op(ENGINE_CANCEL, run, NULL), 0);
+    cr_assert_eq(world_wait_final(run), RUN_CANCELLED);
+    replays_everywhere(run, RUN_CANCELLED);
+}
+
 Test(documents_clock, people_make_tasks_slip_and_a_replay_slips_as_well_ws_118) {
     struct str run = doc_start(
         doc_base("", "{'id':'t1','actor_id':'a','start':'09:00','duration':30},"
