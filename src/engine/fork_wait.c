@@ -268,8 +268,8 @@ static bool timed_out(const struct event *g) {
            str_eq(json_get(json_get(g->payload, "error"), "code"), STR("\"interrupt_timeout\""));
 }
 
-/* What a node of a program changes while it waits for people is taken back: no one answered in time,
- * which only an approval says in an event of its own. */
+/* What a node of a program changes while it waits for people is taken back: no one answered in
+ * time, which only an approval says in an event of its own. */
 static bool taken_back(const struct step *st, const struct event *g, int node) {
     return st->state->program && g->kind == EV_VARIABLE_CHANGED &&
            run_state_intr_open(st->state, node) != NULL;
