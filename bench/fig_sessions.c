@@ -1,4 +1,5 @@
-/* fig_sessions.c: what a look for earlier work costs when there are many sessions. */
+/* fig_sessions.c: what a look for earlier work costs when there are many sessions, and a call of
+ * one that has become long. */
 #include "bench.h"
 
 #include "rail/rail.h"
@@ -7,7 +8,7 @@
 
 #include <inttypes.h>
 
-enum { PER_ROUND = 50, ARENA_BYTES = 64 << 20 };
+enum { PER_ROUND = 50, ARENA_BYTES = 64 << 20, LONG_CALLS = 1000, LONG_SLICE = 100 };
 static const char SOURCE[] =
     "{\"id\":\"project.bench\",\"name\":\"Bench\",\"description\":\"Two steps\",\"version\":"
     "\"1.0.0\",\"steps\":[{\"id\":\"look\",\"title\":\"Look\",\"prompt\":\"Look at it.\"},{\"id\":"
@@ -56,6 +57,18 @@ static bool session_made(struct many *m, int64_t i) {
     return asked(m, WR_TOOL_CONTINUE, args);
 }
 
+/* The step is looked at, and what was done is saved with it: two calls, and a node more. */
+static bool long_call(struct many *m, struct str state, int i) {
+    arena_reset(m->a);
+    struct str args = arena_printf(m->a, "{\"stateToken\":\"" STR_FMT "\"}", STR_ARG(state));
+    if (!asked(m, WR_TOOL_CONTINUE, args)) return false;
+    args = arena_printf(m->a,
+                        "{\"checkpointToken\":\"" STR_FMT
+                        "\",\"output\":{\"notesMarkdown\":\"Note %d of the long step.\"}}",
+                        STR_ARG(text_of(m, "checkpointToken")), i);
+    return asked(m, WR_TOOL_CHECKPOINT, args);
+}
+
 static struct str look(struct many *m, int64_t i, int64_t sessions) {
     int64_t k = i * 7919 % sessions;
     switch (i % 6) {
@@ -74,6 +87,21 @@ static struct str look(struct many *m, int64_t i, int64_t sessions) {
     }
 }
 
+static bool rail_open(struct many *m, size_t held_bytes_max) {
+    struct wopr_error err = {0};
+    const struct rail_config cfg = {.store = m->store,
+                                    .vault = m->vault,
+                                    .rules = m->rules,
+                                    .checkpoints = true,
+                                    .resume = true,
+                                    .held_bytes_max = held_bytes_max};
+    bool good =
+        rail_new(&cfg, &m->rail, &err) == 0 &&
+        rail_workflow_add(m->rail, str_c(SOURCE), WR_PROJECT, STR("bench.json"), &m->f) == 0;
+    if (!good) fprintf(stderr, "wopr-bench: %s%s\n", err.message, m->f.e.message);
+    return good;
+}
+
 static bool many_open(struct many *m, const struct options *o) {
     const struct store_config cfg = {.path = o->db, .sync = STORE_SYNC_OFF};
     struct wopr_error err = {0};
@@ -82,15 +110,8 @@ static bool many_open(struct many *m, const struct options *o) {
     bool good = m->a != NULL && store_open(&cfg, &m->store, &err) == 0 &&
                 vault_new(m->store, &KEK, 1, &m->vault, &replaced, &err) == 0 &&
                 payload_rules_new(&m->rules, &err) == 0;
-    const struct rail_config rail = {.store = m->store,
-                                     .vault = m->vault,
-                                     .rules = m->rules,
-                                     .checkpoints = true,
-                                     .resume = true};
-    good = good && rail_new(&rail, &m->rail, &err) == 0 &&
-           rail_workflow_add(m->rail, str_c(SOURCE), WR_PROJECT, STR("bench.json"), &m->f) == 0;
-    if (!good) fprintf(stderr, "wopr-bench: %s%s\n", err.message, m->f.e.message);
-    return good;
+    if (!good) fprintf(stderr, "wopr-bench: %s\n", err.message);
+    return good && rail_open(m, 0);
 }
 
 static void many_close(struct many *m) {
@@ -99,6 +120,37 @@ static void many_close(struct many *m) {
     vault_free(m->vault);
     if (m->store) store_close(m->store);
     arena_free(m->a);
+}
+
+/* LONG_SLICE calls, each in us; 0: one failed. */
+static double long_slice(struct many *m, struct str state, int from) {
+    uint64_t t0 = clock_mono_ns();
+    for (int i = 0; i < LONG_SLICE; i++)
+        if (!long_call(m, state, from + i)) return 0;
+    return (double)(clock_mono_ns() - t0) / 1e3 / LONG_SLICE;
+}
+
+/* The first and the last hundred of a thousand; then a hundred more by a host that holds no session
+ * from call to call. */
+static bool long_measured(struct many *m, struct report *r) {
+    char token[WR_TOKEN_MAX + 1];
+    double first = 0, last = 1;
+    arena_reset(m->a);
+    if (!asked(m, WR_TOOL_START, STR("{\"workflowId\":\"project.bench\"}"))) return false;
+    (void)snprintf(token, sizeof token, STR_FMT, STR_ARG(text_of(m, "stateToken")));
+    for (int i = 0; last > 0 && i < LONG_CALLS; i += LONG_SLICE) {
+        last = long_slice(m, str_c(token), i);
+        if (i == 0) first = last;
+    }
+    struct rail *held = m->rail;
+    double unheld = last > 0 && rail_open(m, 1) ? long_slice(m, str_c(token), LONG_CALLS) : 0;
+    if (m->rail != held) rail_free(held);
+    if (unheld <= 0) return false;
+    report_value(r, "long_first_us", first, "us");
+    report_value(r, "long_last_us", last, "us");
+    report_value(r, "long_last_to_first", last / first, "");
+    report_value(r, "long_unheld_us", unheld, "us");
+    return true;
 }
 
 int cmd_sessions(const struct options *o) {
@@ -119,6 +171,7 @@ int cmd_sessions(const struct options *o) {
         hist_add(h, clock_mono_ns() - t0);
     }
     if (good) report_hist(&r, "resume", h);
+    good = good && long_measured(&m, &r);
     many_close(&m);
     mem_free(h);
     int rc = report_end(&r);

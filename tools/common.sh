@@ -82,6 +82,10 @@ progress_show() {
 build_tree() {
     dir=$1
     shift
+    # Begun again after a change of compiler: CMake would take the new one and forget the other options.
+    case " $* " in
+    *" -DCMAKE_C_COMPILER=clang "*) grep -qs '^CMAKE_C_COMPILER:.*clang' "$dir/CMakeCache.txt" || rm -rf "$dir" ;;
+    esac
     [ "${SAY_PROGRESS:-}" != yes ] || echo "configuring $dir with cmake"
     progress "" cmake -S . -B "$dir" "$@" || return 1
     [ "${SAY_PROGRESS:-}" != yes ] || echo "building (the first time a minute or two, afterwards what changed); the log is $dir/build.log"

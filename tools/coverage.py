@@ -3,9 +3,9 @@
 
 usage: coverage.py SOURCE_ROOT BUILD_DIR [--files] [--missing FILE...] [--min PERCENT]
 --files: a row per file too; --missing: the lines of these files that nothing executed; --min: exit status 1 when fewer lines than
-that are covered.  Reads what gcov --json-format says and unites it: a line counts as executed when it was in any program.
-Branches are those that gcov sees, without the arms it marks as exceptional; a line with ASSERT counts no branches, since its other arm ends the
-process.
+that are covered.  Unites the counts that all programs left in BUILD_DIR/coverage, one file each, and lays them over the objects of src/:
+a line counts as executed when it was in any program.  Branches are both outcomes of each condition; a line with ASSERT counts no
+branches, since its other arm ends the process.
 """
 import argparse
 import json
@@ -15,52 +15,87 @@ import subprocess
 import sys
 
 LAYERS = ["base", "codec", "domain", "store", "journal", "audit", "egress", "sandbox", "hooks", "otel", "packs", "engine", "nodes", "workspec", "workrail", "http", "wire", "host", "cli"]
-GCOV_AT_ONCE = 16
+PARTS = ["libwopr", "wopr_worker", "wopr"]  # the targets that src/ is built into
+SECTION = b"__llvm_covmap"
 
 
-def counters(build: str) -> list:
-    """Object notes with and without counts: a file that no test linked is uncovered, not absent."""
+def objects(build: str) -> list:
+    """Those of src/ that count something, linked or not: a file that no test linked is uncovered, not absent."""
     found = []
-    for folder, _, names in os.walk(build):
-        found += [os.path.join(folder, n) for n in names if n.endswith(".gcno") and "/src/" in folder + "/"]
+    for part in PARTS:
+        for folder, _, names in os.walk(os.path.join(build, "CMakeFiles", part + ".dir", "src")):
+            for path in (os.path.join(folder, n) for n in names if n.endswith(".o")):
+                with open(path, "rb") as f:
+                    if SECTION in f.read():
+                        found.append(path)
     return sorted(found)
 
 
-def documents(text: str):
-    decoder, at = json.JSONDecoder(), 0
-    while at < len(text):
-        while at < len(text) and text[at].isspace():
-            at += 1
-        if at < len(text):
-            doc, at = decoder.raw_decode(text, at)
-            yield doc
+def llvm(build: str, name: str) -> str:
+    """The tool that came with the build's compiler, and so reads its format."""
+    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as f:
+        compiler = re.search(r"^CMAKE_C_COMPILER:[A-Z]+=(.*)$", f.read(), re.M).group(1)
+    return subprocess.run([compiler, "-print-prog-name=" + name], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def unite(build: str) -> str:
+    """What all programs counted, in one file, or "" when nothing did."""
+    folder = os.path.join(build, "coverage")
+    counts = sorted(os.path.join(folder, n) for n in os.listdir(folder) if n.endswith(".profraw")) if os.path.isdir(folder) else []
+    united = os.path.join(folder, "all.profdata")
+    if counts:
+        subprocess.run([llvm(build, "llvm-profdata"), "merge", "-sparse", "-o", united] + counts, check=True)
+    return united if counts else ""
+
+
+def export(build: str, united: str, *how: str) -> str:
+    first, *others = objects(build)
+    return subprocess.run([llvm(build, "llvm-cov"), "export", "-instr-profile", united, *how, first] + [x for o in others for x in ("-object", o)],
+                          check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def lines_count(text: str, files: dict):
+    """files: path -> lines; of the format of lcov, which knows lines, but not which branches of two objects are the same."""
+    lines = {}
+    for row in text.splitlines():
+        kind, _, rest = row.partition(":")
+        if kind == "SF":
+            lines = files.get(os.path.realpath(rest), {})
+        elif kind == "DA":
+            no, count = rest.split(",")[:2]
+            lines.setdefault(int(no), [0, {}])[0] += int(count)
+
+
+def branches_count(doc: dict, files: dict):
+    """Those of a function that several objects have are one, by their place; those of a macro stand where it is used."""
+    for f in doc["data"][0]["files"]:
+        lines = files.get(os.path.realpath(f["filename"]), {})
+        for at, branches in [(None, f["branches"])] + [(e["source_region"][:2], e["branches"]) for e in f["expansions"]]:
+            for b in branches:
+                taken = lines.setdefault(at[0] if at else b[0], [0, {}])[1]
+                for outcome in (0, 1):
+                    key = (*(at or ()), *b[:4], outcome)
+                    taken[key] = taken.get(key, 0) + b[4 + outcome]
 
 
 def measure(root: str, build: str) -> dict:
-    """path below src/ -> {line: [count, {branch number: taken}]}"""
-    files, notes = {}, counters(build)
+    """path below src/ -> {line: [count, {branch: taken}]}"""
+    united = unite(build)
+    if not united:
+        return {}
     src = os.path.join(os.path.realpath(root), "src") + os.sep
-    for i in range(0, len(notes), GCOV_AT_ONCE):
-        out = subprocess.run(["gcov", "--json-format", "--branch-probabilities", "--stdout"] + notes[i:i + GCOV_AT_ONCE],
-                             cwd=build, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-        for doc in documents(out):
-            for f in doc["files"]:
-                path = os.path.realpath(os.path.join(doc["current_working_directory"], f["file"]))
-                if not path.startswith(src):
-                    continue
-                lines = files.setdefault(path[len(src):], {})
-                for ln in f["lines"]:
-                    row = lines.setdefault(ln["line_number"], [0, {}])
-                    row[0] += ln["count"]
-                    for no, b in enumerate(b for b in ln["branches"] if not b["throw"]):
-                        row[1][no] = row[1].get(no, 0) + b["count"]
+    doc = json.loads(export(build, united, "-format=text", "-skip-functions"))
+    paths = {os.path.realpath(f["filename"]) for f in doc["data"][0]["files"]}
+    files = {path: {} for path in paths if path.startswith(src)}
+    lines_count(export(build, united, "-format=lcov"), files)
+    branches_count(doc, files)
     for path, lines in files.items():
-        with open(src + path, encoding="utf-8") as f:
+        with open(path, encoding="utf-8") as f:
             text = f.read().split("\n")
         for no, row in lines.items():
             if re.search(r"\bASSERT\(", text[no - 1]):
                 row[1].clear()
-    return files
+    return {path[len(src):]: lines for path, lines in files.items()}
 
 
 def layer(path: str) -> str:

@@ -26,7 +26,8 @@ enum {
     LINE_BYTES_MAX = 17 * 1024 * 1024, /* beyond the largest body that a host can be told to take */
     ANSWER_BYTES_MAX = 64 * 1024 * 1024,
     SCRATCH_BYTES = 64 * 1024 * 1024,
-    GRACE_MS = 1000
+    GRACE_MS = 1000,
+    HTTP_ACCEPTED = 202
 };
 
 struct job {
@@ -36,6 +37,7 @@ struct job {
     struct arena *arena; /* of message */
     struct mcp_message message;
     atomic_bool stop;
+    bool batch;               /* text is one, of several messages: the host answers with another */
     bool waits;               /* run_wait: it may hold its worker for minutes */
     struct operator_link *by; /* under way; under the pipe's lock */
 };
@@ -90,6 +92,11 @@ static bool is_response(struct str text) {
            json_type_of(text) == JSON_OBJECT && json_get(text, "jsonrpc").n > 0;
 }
 
+static bool is_batch(struct str text) {
+    return text.n > 0 && json_check(text, &JSON_LIMITS_STORED, NULL) == 0 &&
+           json_type_of(text) == JSON_ARRAY;
+}
+
 static void reply_head(void *ctx, int status, bool events) {
     struct reply *r = ctx;
     r->status = status;
@@ -128,7 +135,9 @@ static void reply_end(struct reply *r, int rc, const struct wopr_error *err) {
     bool wanted = r->job->message.kind == MCP_REQUEST;
     struct str body = buf_str(&r->body);
     if (!wanted || r->answered) return;
-    if (rc == 0 && is_response(body)) line_write(r->pipe, r->job, body);
+    if (r->job->batch && rc == 0 && r->status == HTTP_ACCEPTED) return; /* it asked nothing */
+    if (rc == 0 && (is_response(body) || (r->job->batch && is_batch(body))))
+        line_write(r->pipe, r->job, body);
     else reply_refused(r, err);
 }
 
@@ -274,6 +283,17 @@ static bool job_waits(struct job *j) {
     return mcp_target_of(&j->message, j->arena, &target) == 1 && str_eqc(target, "run_wait");
 }
 
+/* One message, or a batch, which the host takes apart. */
+static bool job_read(struct job *j, struct mcp_error *why) {
+    struct str text = str_n(j->text, j->n);
+    struct json_elements messages;
+    int rc = mcp_batch_read(text, STR_NONE, j->arena, &messages, why);
+    j->batch = rc == 1;
+    if (j->batch) j->message = (struct mcp_message){.kind = MCP_REQUEST, .params = STR("{}")};
+    else if (rc == 0) rc = mcp_message_read(text, j->arena, &j->message, why);
+    return rc == 0 || j->batch;
+}
+
 /* Takes text. */
 static void line_take(struct pipe *p, char *text, size_t n) {
     struct mcp_error why = {0};
@@ -283,7 +303,7 @@ static void line_take(struct pipe *p, char *text, size_t n) {
         error_write(p, NULL, STR_NONE, MCP_INTERNAL_ERROR, "out of memory");
         return;
     }
-    if (mcp_message_read(str_n(text, n), j->arena, &j->message, &why) != 0) {
+    if (!job_read(j, &why)) {
         error_write(p, NULL, j->message.id, why.code, why.message);
         job_free(j);
         return;

@@ -34,6 +34,11 @@ MUST_CHECK int schema_set_add(struct schema_set *s, struct str uri, struct str t
 MUST_CHECK int schema_compile(struct schema_set *s, struct str uri, const struct schema **out,
                               struct wopr_error *err);
 
+/* Does every evaluation of what the set has compiled end?  VALIDATION, with the place, when a
+ * schema leads back to itself by keywords that are applied in place, like {"$ref":"#"}: it
+ * compiles, and whatever is held against it is TOO_BIG. */
+MUST_CHECK int schema_check_ends(const struct schema_set *set, struct wopr_error *err);
+
 /* The first violation found, in the order of the instance. */
 struct schema_issue {
     char instance[192]; /* JSON pointer into the instance, "" = root */

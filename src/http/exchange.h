@@ -82,6 +82,8 @@ struct exchange_go_on { /* go_on.c */
     void (*answered)(struct http_call *c, void *of); /* NULL: nobody, or it was called */
     void *of;
     int status; /* of the operation, for log, audit and metrics; 0: that of the answer */
+    bool back;  /* the first operation has more to say */
+    struct go_on_first *first; /* what the call was before, in its arena; NULL: it is still that */
 };
 static inline int go_on_status(const struct exchange_go_on *g, int status) {
     return g->status != 0 ? g->status : status;
@@ -147,6 +149,8 @@ void exchange_end_wait(struct exchange *x); /* cancel what http_wait_events arme
 /* A handler asked for it: the exchange is at the stage where the other operation begins. */
 bool go_on_begin(struct exchange *x);
 void go_on_answered(struct exchange *x); /* the answer is decided */
+/* The answer was one part of that of the first operation: its handler is due again. */
+bool go_on_back(struct exchange *x);
 
 /* --- body.c --- */
 enum {

@@ -5,6 +5,7 @@
  *                             other's; its scopes are judged here
  *   request.c ── go_on_begin ──► at the gate (with a key) or at the handler, phase 0
  *   request.c ── go_on_answered ──► the first handler's word on the answer
+ *   request.c ── go_on_back ──► the first handler again, when the answer was one of several
  */
 #include "codec/bytes.h"
 #include "http/auth.h"
@@ -41,6 +42,61 @@ static struct str path_of(const struct http_op *op, const struct http_as *as, st
     return path;
 }
 
+struct go_on_first {
+    const struct http_op *op;
+    size_t op_no;
+    struct str method, path, body, idempotency_key;
+    struct http_param params[4];
+    size_t params_nr;
+    struct http_param *query;
+    size_t query_nr;
+    struct head_field *fields;
+    size_t fields_nr;
+    unsigned scopes;
+    int phase;
+};
+
+static bool first_keep(struct exchange *x) {
+    struct http_call *p = &x->pub;
+    struct go_on_first *f = ARENA_NEW(p->arena, struct go_on_first);
+    if (!f) return false;
+    *f = (struct go_on_first){.op = p->op,
+                              .op_no = x->op_no,
+                              .method = p->method,
+                              .path = p->path,
+                              .body = p->body,
+                              .idempotency_key = x->head.idempotency_key,
+                              .params_nr = p->params_nr,
+                              .query = p->query,
+                              .query_nr = p->query_nr,
+                              .fields = x->head.fields,
+                              .fields_nr = x->head.fields_nr,
+                              .scopes = p->who.scopes,
+                              .phase = p->phase};
+    memcpy(f->params, p->params, sizeof f->params);
+    x->go_on.first = f;
+    return true;
+}
+
+static void first_restore(struct exchange *x, const struct go_on_first *f) {
+    struct http_call *p = &x->pub;
+    p->op = f->op;
+    x->op_no = f->op_no;
+    p->method = f->method;
+    p->path = f->path;
+    p->body = f->body;
+    memcpy(p->params, f->params, sizeof p->params);
+    p->params_nr = f->params_nr;
+    p->query = f->query;
+    p->query_nr = f->query_nr;
+    x->head.idempotency_key = f->idempotency_key;
+    x->head.fields = f->fields;
+    x->head.fields_nr = f->fields_nr;
+    p->who.scopes = f->scopes;
+    p->phase = f->phase + 1;
+    p->has_idem = false;
+}
+
 static bool request_become(struct exchange *x, const struct http_op *op, const struct http_as *as) {
     struct http_call *p = &x->pub;
     struct str path = path_of(op, as, p->arena);
@@ -72,10 +128,11 @@ int http_go_on(struct http_call *c, const struct http_as *as) {
     struct wopr_error err = {0};
     ASSERT(!x->go_on.asked && !x->go_on.answered);
     own_give_up(c);
+    x->go_on = (struct exchange_go_on){.answered = as->answered, .of = as->of};
+    bool kept = first_keep(x); /* before the operation is looked for, which changes op_no */
     const struct http_op *op = op_find(x, as->op_id);
     ASSERT(op && (op->flags & (OP_PUBLIC | OP_TOKEN)) == 0);
-    x->go_on = (struct exchange_go_on){.answered = as->answered, .of = as->of};
-    int rc = request_become(x, op, as)
+    int rc = kept && request_become(x, op, as)
                  ? auth_scope(x, &err)
                  : wopr_error_set(&err, WOPR_E_NO_MEMORY, "no memory for the operation");
     if (rc != 0) {
@@ -107,4 +164,25 @@ void go_on_answered(struct exchange *x) {
     if (!fn) return;
     x->go_on.status = x->pub.status;
     fn(&x->pub, x->go_on.of);
+}
+
+void http_go_back(struct http_call *c) {
+    struct exchange *x = exchange_of(c);
+    ASSERT(x->go_on.first);
+    x->go_on.back = true;
+}
+
+bool go_on_back(struct exchange *x) {
+    struct http_call *p = &x->pub;
+    if (!x->go_on.back) return false;
+    first_restore(x, x->go_on.first);
+    x->go_on = (struct exchange_go_on){.asked = false};
+    x->handler_ran = false;
+    x->stage = EXCHANGE_HANDLER;
+    p->status = 0;
+    p->reply = STR_NONE;
+    p->content_type = "application/json";
+    p->cache_control = "no-store";
+    p->headers_nr = 0;
+    return true;
 }

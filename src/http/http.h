@@ -150,8 +150,8 @@ MUST_CHECK int http_room(struct http_call *c, size_t n, struct wopr_error *err);
  * is a request of that operation by the same principal, with what is given here and no other
  * header: its scopes are judged, its idempotency key is looked up, and its handler is called with
  * phase 0; log, audit and metrics show it.  What was the handler's own (user) is given up before.
- * Texts live in the call's arena.  Once for a call, not in a stream; the operation must be neither
- * OP_PUBLIC nor OP_TOKEN. */
+ * Texts live in the call's arena.  Once for a call, unless it went back; not in a stream; the
+ * operation must be neither OP_PUBLIC nor OP_TOKEN. */
 struct http_as {
     const char *op_id;
     struct http_param params[4]; /* of the path, decoded, by the names of the pattern */
@@ -167,6 +167,12 @@ struct http_as {
     void *of;
 };
 int http_go_on(struct http_call *c, const struct http_as *as);
+/* In `answered`: the answer was taken, and is not the call's own.  The call is again that of the
+ * operation which went on, its handler is called with the next phase, and it may go on once more.
+ */
+void http_go_back(struct http_call *c);
+/* The call does what n requests would: its key and its tenant pay for them (http_rates). */
+void http_charge(struct http_call *c, size_t n);
 /* What a browser, or a name that points at us, may be up to (DNS rebinding): the request has a Host
  * or an Origin header that no setting vouches for.  On a loopback address its names are vouched
  * for, of any port; an origin also when it is the one that the request was sent to. */

@@ -110,6 +110,12 @@ static int rate_limit_key(struct exchange *x, struct wopr_error *err) {
     return limiter_refuse(&st, "tenant", "too many requests of this tenant's keys together", err);
 }
 
+void http_charge(struct http_call *c, size_t n) {
+    const struct rates *r = &c->server->rates;
+    if (r->key) limiter_charge(r->key, c->who.key_id, n);
+    if (r->tenant) limiter_charge(r->tenant, c->who.tenant, n);
+}
+
 /* Counted per key and per tenant, or per address for public operations. */
 static int rate_limit(struct exchange *x, struct wopr_error *err) {
     struct http_server *s = x->pub.server;
@@ -341,12 +347,15 @@ static bool handler_run(struct exchange *x) {
     return false;
 }
 
-static enum MHD_Result request_answer(struct exchange *x, void **con_cls) {
+/* false: it was one part of an answer, and the handler goes on. */
+static bool answer_decide(struct exchange *x) {
     idem_leave(x);
-    if (!x->has_stream) {
-        go_on_answered(x);
-        return reply_queue(x);
-    }
+    if (!x->has_stream) go_on_answered(x);
+    return !go_on_back(x);
+}
+
+static enum MHD_Result request_answer(struct exchange *x, void **con_cls) {
+    if (!x->has_stream) return reply_queue(x);
     struct wopr_error err = {0};
     int rc = stream_start(x, &err);
     if (rc == 0) {
@@ -386,7 +395,8 @@ static enum MHD_Result request_go_on(struct exchange *x, void **con_cls) {
             if (handler_run(x)) return MHD_YES;
             break;
         case EXCHANGE_REPLY:
-            return request_answer(x, con_cls);
+            if (answer_decide(x)) return request_answer(x, con_cls);
+            break;
         default:
             return MHD_NO;
         }

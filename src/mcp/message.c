@@ -44,10 +44,36 @@ static int syntax_judge(struct str text, struct mcp_error *why) {
     if (json_type_of(text) == JSON_ARRAY)
         return message_refuse(
             why, MCP_INVALID_REQUEST,
-            "batches are not taken here: send each message as a request of its own");
+            "an array is a batch, which has a place of its own: the message is an object");
     if (json_type_of(text) != JSON_OBJECT)
         return message_refuse(why, MCP_INVALID_REQUEST, "a message is a JSON object");
     return 0;
+}
+
+/* A batch that is one is read by its carrier, before its messages: what is left here is an array
+ * where a message is due. */
+int mcp_batch_read(struct str text, struct str version, struct arena *a, struct json_elements *out,
+                   struct mcp_error *why) {
+    const struct json_limits lim = {text.n, MCP_DEPTH_MAX + 1};
+    struct str from = str_trim(text);
+    if (from.n == 0 || from.p[0] != '[') return 0;
+    if (version.p && !str_eqc(version, "2025-03-26"))
+        return message_refuse(why, MCP_INVALID_REQUEST,
+                              "this version of the protocol has no batches: send each message as "
+                              "a request of its own");
+    int rc = json_check(text, &lim, NULL);
+    if (rc == 0) rc = json_elements(text, a, out, NULL);
+    if (rc == WOPR_E_NO_MEMORY)
+        return message_refuse(why, MCP_INTERNAL_ERROR,
+                              "the host is short of memory; send it again");
+    if (rc != 0)
+        return message_refuse(why, MCP_PARSE_ERROR,
+                              "the body is not one JSON text without duplicate members");
+    if (out->n == 0) return message_refuse(why, MCP_INVALID_REQUEST, "a batch has a message");
+    if (out->n > MCP_BATCH_MAX)
+        return message_refuse(why, MCP_INVALID_REQUEST,
+                              "a batch has at most 32 messages: send several");
+    return 1;
 }
 
 static int kind_judge(struct str text, struct str method, struct arena *a, struct mcp_message *out,

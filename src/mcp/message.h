@@ -52,6 +52,12 @@ struct mcp_message {
  * error, its code, out->id is set if an id could be read; it is what the error's answer carries. */
 MUST_CHECK int mcp_message_read(struct str text, struct arena *a, struct mcp_message *out,
                                 struct mcp_error *why);
+/* --- batches: several messages in one text, of version 2025-03-26 alone --- */
+enum { MCP_BATCH_MAX = 32 };
+/* 0: the text is none.  1: it is one, of the messages in *out, each to be judged by itself.  Else
+ * the code of *why.  version: of the header, p NULL when absent. */
+MUST_CHECK int mcp_batch_read(struct str text, struct str version, struct arena *a,
+                              struct json_elements *out, struct mcp_error *why);
 /* A decoded string of at most max bytes from an object; 0 absent, 1 there, -1 of another type or
  * too long. */
 int mcp_string_of(struct str object, const char *key, size_t max, struct arena *a, struct str *out);

@@ -132,6 +132,9 @@ enum mcp_step mcp_begin(const struct mcp_server *s, struct mcp_exchange *x, stru
                                 .wants_text = from->wants_text};
     enum mcp_step step = MCP_REPLY;
     int code = mcp_message_read(text, a, &x->message, &x->error);
+    if (code == 0 && from->in_batch && str_eqc(x->message.method, "initialize"))
+        code = mcp_error_set(&x->error, MCP_INVALID_REQUEST, MCP_MALFORMED,
+                             "initialize is sent alone, not in a batch");
     if (code == 0) code = mcp_era_judge(&x->message, headers, a, &x->context, &x->error);
     if (code == 0 && x->message.kind != MCP_REQUEST) step = message_pass(x);
     else if (code == 0) {

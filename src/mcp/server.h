@@ -54,6 +54,7 @@ struct mcp_origin {
     const struct mcp_carrier *carrier;
     void *carried;
     bool wants_text;
+    bool in_batch; /* initialize must not be in one */
 };
 enum mcp_step mcp_begin(const struct mcp_server *s, struct mcp_exchange *x, struct str text,
                         const struct mcp_headers *headers, const struct mcp_origin *from);

@@ -75,7 +75,7 @@ struct names {
     struct arena *a;
     struct str *v;
     size_t n, cap;
-    int64_t until;
+    int64_t until; /* after the last event that was looked at */
 };
 
 static int name_add(struct names *l, struct str id) {
@@ -96,6 +96,7 @@ static int name_add(struct names *l, struct str id) {
 
 static int name_take(void *ctx, const struct event *e, struct wopr_error *err) {
     struct names *l = ctx;
+    l->until = e->seq + 1;
     if (e->kind != EV_NODE_STARTED) return 0;
     if (name_add(l, e->node_id) == 0) return 0;
     return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the nodes of a session");
@@ -141,7 +142,9 @@ int rail_shown_load(struct store *s, const struct rail_shown_at *at, struct aren
     const struct run_meta *meta = at->meta ? at->meta : &x.origin.meta;
     if (rc == 0) rc = definition_make(meta->workflow_id, l.v, l.n, spare_nr(at, l.n), &x.wf, err);
     if (rc == 0) rc = run_state_new(x.wf, meta, &RUN_LIMITS_DEFAULT, &x.state, err);
-    if (rc == 0) rc = log_walk(s, at, 0, state_take, x.state, err);
+    /* Another process may append between the two walks: what it makes has no name here yet. */
+    const struct rail_shown_at named = {.run_no = at->run_no, .until = l.until};
+    if (rc == 0) rc = log_walk(s, &named, 0, state_take, x.state, err);
     map_free(l.seen);
     if (rc != 0) {
         rail_shown_fini(&x);

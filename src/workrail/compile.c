@@ -329,6 +329,7 @@ static void passes_run(struct build *b, struct str source) {
     struct object o;
     if (object_open(b, source, STR(""), &o)) document_read(&o);
     if (build_good(b)) references_check(b);
+    if (build_good(b)) build_sight(b);
     if (build_good(b)) build_features(b);
     if (build_good(b)) build_refs(b);
     if (build_good(b)) build_prompts(b);

@@ -66,6 +66,9 @@ void build_probe(struct build *b, enum wr_capability c, struct str step_id, stru
                  struct wr_items *out);
 void build_functions(struct object *o, struct wr_functions *out);
 
+/* --- compile_sight.c: functions that steps name; after loops were sorted by their ids --- */
+void build_sight(struct build *b);
+
 /* --- compile_blocks.c: prompts --- */
 void build_blocks(struct build *b, struct str raw, struct str pointer, struct blocks *out);
 void build_features(struct build *b); /* pass "features" */

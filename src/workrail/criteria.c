@@ -123,6 +123,7 @@ static int rule_check(struct check *c, struct str json) {
     if (++c->rules > WR_CRITERIA_RULES_MAX) return criteria_wrong(c->f, "there are too many rules");
     if (r.type == RULE_REGEX) rc = pattern_new(r.pattern, r.flags, &p, &err);
     if (r.type == RULE_SCHEMA) rc = schema_open(r.schema, &set, &schema, &err);
+    if (r.type == RULE_SCHEMA && rc == 0) rc = schema_check_ends(set, &err);
     pattern_free(p);
     schema_set_free(set);
     if (rc == WOPR_E_NO_MEMORY) return wr_no_memory(c->f);

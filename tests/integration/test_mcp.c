@@ -121,6 +121,117 @@ Test(mcp, a_key_of_idempotency_is_the_one_of_the_api) {
            "VALIDATION_ERROR");
 }
 
+/* --- batches (2025-03-26) --- */
+
+#define MESSAGE(id, method, params)                                                                \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":{" params "}}"
+#define CALL(id, tool, arguments)                                                                  \
+    MESSAGE(id, "tools/call", "\"name\":\"" tool "\",\"arguments\":{" arguments "}")
+#define NOTE "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"
+
+/* Its answers, each found by the id of its message. */
+static struct json_elements batch(const char *body) {
+    struct reply r = post(body, NULL);
+    cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+    cr_assert_eq(json_type_of(r.body), JSON_ARRAY, STR_FMT, STR_ARG(r.body));
+    return elements_of(r.body);
+}
+
+Test(mcp, a_batch_is_answered_message_for_message_in_its_order) {
+    const char *run = create_run(&sv, "conformance-approval", NULL);
+    struct json_elements l =
+        batch(fmt("[" MESSAGE("1", "ping", "") "," NOTE "," CALL(
+                      "2", "run_start", "\"workflowId\":\"conformance-noop\"") ",7,"   //
+                  CALL("\"x\"", "run_status", "\"runId\":\"%s\"") ","                  //
+                  MESSAGE("4", "initialize", "\"protocolVersion\":\"2025-03-26\"") "," //
+                  CALL("5", "run_start", "\"workflowId\":\"none\"") ","                //
+                  MESSAGE("6", "tools/list", "") ","                                   //
+                  CALL("7", "run_wait", "\"runId\":\"%s\",\"until\":\"ended\"") "]",
+                  run, run));
+    cr_assert_eq(l.n, 8);
+    cr_expect(str_eqc(at(l.v[0], "result"), "{}"), STR_FMT, STR_ARG(l.v[0]));
+    cr_expect_eq(int_at(l.v[1], "id"), 2);
+    const char *made = id_of(at(l.v[1], "result.structuredContent"));
+    cr_expect_eq(int_at(l.v[2], "error.code"), -32600, "what is no message");
+    cr_expect(str_eqc(at(l.v[3], "id"), "\"x\""));
+    cr_expect(str_eqc(text_at(l.v[3], "result.structuredContent.runId"), run));
+    cr_expect_eq(int_at(l.v[4], "error.code"), -32600, "initialize is sent alone");
+    cr_expect(str_eqc(at(l.v[5], "result.isError"), "true"), STR_FMT, STR_ARG(l.v[5]));
+    cr_expect_gt(at(l.v[6], "result.tools.0.name").n, 0);
+    cr_expect(str_eqc(text_at(l.v[7], "result.structuredContent.status"), "waiting-approval"),
+              STR_FMT, STR_ARG(l.v[7]));
+    wait_terminal(&sv, made);
+}
+
+Test(mcp, a_batch_that_asks_nothing_is_taken_and_one_of_other_versions_is_not) {
+    cr_expect_eq(post("[" NOTE "," NOTE "]", NULL).status, 202);
+    static const char *const VERSIONS[] = {"2025-06-18", "2025-11-25", "2026-07-28"};
+    for (size_t i = 0; i < sizeof VERSIONS / sizeof *VERSIONS; i++) {
+        struct reply r = post("[" MESSAGE("1", "ping", "") "]",
+                              LINES(fmt("MCP-Protocol-Version: %s", VERSIONS[i])));
+        cr_expect_eq(r.status, 400);
+        cr_expect_eq(int_at(r.body, "error.code"), -32600);
+    }
+    struct reply r =
+        post("[" MESSAGE("1", "ping", "") "]", LINES("MCP-Protocol-Version: 2025-03-26"));
+    cr_expect_eq(r.status, 200);
+    cr_expect_eq(post("[]", NULL).status, 400);
+    cr_expect_eq(post("[" MESSAGE("1", "ping", ""), NULL).status, 400);
+}
+
+/* Each message is a call of its own: keys of idempotency, scopes and refusals are not shared. */
+Test(mcp, a_batch_lends_nothing_from_one_message_to_the_next) {
+    const char *const reader[] = {key_with(&sv, "runs:read,runs:create", "default"), NULL};
+    const char *run = create_run(&sv, "conformance-approval", NULL);
+    struct reply r =
+        post(fmt("[" CALL("1", "run_start",
+                          "\"workflowId\":\"conformance-noop\",\"idempotencyKey\":\"b-1\"") "," //
+                 CALL("2", "run_start", "\"workflowId\":\"conformance-noop\"") ","              //
+                 CALL("3", "run_status", "\"runId\":\"%s\"") ","                                //
+                 CALL("4", "run_start",
+                      "\"workflowId\":\"conformance-noop\",\"idempotencyKey\":\"b-1\"") "," //
+                 CALL("5", "run_cancel", "\"runId\":\"%s\"") "]",
+                 run, run),
+             reader);
+    cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+    struct json_elements l = elements_of(r.body);
+    cr_assert_eq(l.n, 5);
+    const char *first = id_of(at(l.v[0], "result.structuredContent"));
+    cr_expect_not(str_eqc(text_at(l.v[1], "result.structuredContent.runId"), first));
+    cr_expect(str_eqc(text_at(l.v[3], "result.structuredContent.runId"), first), STR_FMT,
+              STR_ARG(l.v[3]));
+    cr_expect_eq(int_at(l.v[4], "error.code"), -32602, "no scope for it");
+    struct str state = called("run_status", fmt("{\"runId\":\"%s\"}", run));
+    cr_expect(str_eqc(text_at(state, "status"), "waiting-approval"));
+}
+
+Test(mcp, a_batch_ends_before_its_answers_are_too_large) {
+    struct buf b;
+    size_t done = 0, left = 0;
+    buf_init(&b, 1 << 20);
+    buf_addz(&b, "{\"workflowId\":\"conformance-identity\",\"inputs\":{\"payload\":{\"x\":\"");
+    for (int i = 0; i < 100 * 1024; i++) buf_addc(&b, 'x');
+    buf_addz(&b, "\"}}}");
+    struct reply made = ask(&sv, "POST", "/v1/runs", arena_cstr(test_arena(), buf_str(&b)), NULL);
+    buf_reset(&b);
+    cr_assert_eq(made.status, 201);
+    const char *run = id_of(made.body);
+    wait_terminal(&sv, run);
+    for (int i = 0; i < 32; i++)
+        buf_addf(&b, "%s" CALL("%d", "run_status", "\"runId\":\"%s\""), i > 0 ? "," : "[", i, run);
+    buf_addz(&b, "]");
+    struct json_elements l = batch(arena_cstr(test_arena(), buf_str(&b)));
+    cr_assert_eq(l.n, 32);
+    for (size_t i = 0; i < l.n; i++) {
+        cr_expect_eq(int_at(l.v[i], "id"), (int64_t)i);
+        if (at(l.v[i], "result").n > 0) done++;
+        else left++;
+    }
+    cr_expect_gt(done, 2);
+    cr_expect_gt(left, 2, "%zu done, %zu left", done, left);
+    buf_fini(&b);
+}
+
 static size_t runs_nr(void) {
     return elements_of(at(ask(&sv, "GET", "/v1/runs", NULL, NULL).body, "runs")).n;
 }

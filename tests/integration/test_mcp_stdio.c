@@ -147,6 +147,24 @@ Test(mcp_stdio, a_file_is_served_until_the_input_ends) {
     child_done(&c);
 }
 
+Test(mcp_stdio, a_batch_is_a_line_and_so_is_its_answer) {
+    struct child c;
+    start_on_file(&c, "batch");
+    say(&c, "[{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}]");
+    say(&c, "[]");
+    struct str m = heard(&c);
+    cr_expect_eq(int_at(m, "error.code"), -32600, STR_FMT, STR_ARG(m));
+    say(&c, "[" PING("1") "," CALL("2", "run_list", "{}") "]");
+    m = heard(&c);
+    cr_assert_eq(json_type_of(m), JSON_ARRAY, STR_FMT, STR_ARG(m));
+    struct json_elements l = elements_of(m);
+    cr_assert_eq(l.n, 2);
+    cr_expect_eq(int_at(l.v[0], "id"), 1);
+    cr_expect_eq(int_at(l.v[1], "id"), 2);
+    cr_expect_eq(child_end(&c), 0);
+    child_done(&c);
+}
+
 Test(mcp_stdio, what_is_asked_before_the_input_ends_is_answered) {
     struct child c;
     start_on_file(&c, "pipe");

@@ -5,6 +5,9 @@
  *                              here; on a thread for long work (MCP_MAY_BLOCK);
  *                              later (MCP_PENDING, mcp_resume is http_resume);
  *                              by an operation of the API, or as a stream (MCP_CARRIED)
+ *
+ * A batch (2025-03-26) is that for each of its messages, in their order, on a thread for long work.
+ * Where an operation answers one of them, the call goes on as a request of it, and then back.
  */
 #include "wire/v1/mcp.h"
 #include "codec/jobj.h"
@@ -12,7 +15,8 @@
 enum {
     ANSWER_BYTES_MAX = 8 * MCP_RESULT_BYTES_MAX, /* an object, and the same as text with escapes */
     METADATA_BYTES_MAX = 16 * 1024,
-    BODY_THAT_MAY_WAIT = 64 * 1024 /* larger ones are on a thread for long work */
+    BATCH_BYTES_MAX = 4 * 1024 * 1024, /* of answers, after which no further message is looked at */
+    BODY_THAT_MAY_WAIT = 64 * 1024     /* larger ones are on a thread for long work */
 };
 
 /* --- the answer --- */
@@ -45,9 +49,18 @@ static void visit_leave(struct http_call *c) {
     c->user_free = NULL;
 }
 
+static void visit_enter(struct mcp_visit *v) {
+    visit_leave(v->call);
+    v->call->user = v;
+    v->call->user_free = own_free;
+}
+
+static int batch_add(struct mcp_visit *v);
+
 int v1_mcp_reply(struct mcp_visit *v) {
     struct http_call *c = v->call;
     struct buf b;
+    if (v->batch) return batch_add(v);
     buf_init(&b, ANSWER_BYTES_MAX);
     mcp_write(&v->x, &b);
     visit_leave(c);
@@ -91,6 +104,9 @@ void v1_mcp_answered(struct http_call *c, void *visit) {
     else (void)mcp_fail(&v->x.call, STR_NONE);
     c->headers_nr = 0;
     (void)v1_mcp_reply(v);
+    if (!v->batch) return;
+    visit_enter(v); /* what was the operation's own is gone with its answer */
+    http_go_back(c);
 }
 
 /* --- the call --- */
@@ -131,12 +147,20 @@ static struct mcp_visit *visit_new(struct http_call *c) {
     v->call = c;
     v->streams = takes_stream(c);
     v->large = c->body.n > BODY_THAT_MAY_WAIT;
-    c->user = v;
-    c->user_free = own_free;
+    visit_enter(v);
     return v;
 }
 
-static enum mcp_step visit_begin(struct mcp_visit *v) {
+/* Of a batch all that it calls. */
+static void audit_name(struct http_call *c, const struct mcp_call *call) {
+    if (!call->tool && !call->resource) return;
+    struct str name = str_c(call->tool ? call->tool->name : call->resource->uri);
+    c->audit_of = c->audit_of.n == 0 ? name
+                                     : arena_printf(c->arena, STR_FMT " " STR_FMT,
+                                                    STR_ARG(c->audit_of), STR_ARG(name));
+}
+
+static enum mcp_step visit_begin(struct mcp_visit *v, struct str message) {
     static const struct mcp_carrier CARRIER = {visit_resume};
     struct http_call *c = v->call;
     bool found = false;
@@ -154,8 +178,11 @@ static enum mcp_step visit_begin(struct mcp_visit *v) {
                                     .arena = c->arena,
                                     .carrier = &CARRIER,
                                     .carried = v,
-                                    .wants_text = str_eqc(http_query(c, "render", &found), "text")};
-    return mcp_begin(v1_of(c)->mcp, &v->x, c->body, &headers, &from);
+                                    .wants_text = str_eqc(http_query(c, "render", &found), "text"),
+                                    .in_batch = v->batch != NULL};
+    enum mcp_step step = mcp_begin(v1_of(c)->mcp, &v->x, message, &headers, &from);
+    audit_name(c, &v->x.call);
+    return step;
 }
 
 static int call_refuse(struct http_call *c, int code, const char *why) {
@@ -164,17 +191,117 @@ static int call_refuse(struct http_call *c, int code, const char *why) {
     return wire_fail(c, &err);
 }
 
+/* --- batches --- */
+
+static void batch_keep(struct mcp_batch *b, struct str answer) {
+    /* Only memory can be short here, and without an answer the client would wait for one. */
+    if (!answer.p)
+        answer =
+            STR("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,\"message\":\"the "
+                "host is short of memory\"}}");
+    b->answers[b->answers_nr++] = answer;
+    b->bytes += answer.n;
+    b->under_way = false;
+    b->at++;
+}
+
+static int batch_add(struct mcp_visit *v) {
+    struct buf b;
+    buf_init(&b, ANSWER_BYTES_MAX);
+    mcp_write(&v->x, &b);
+    batch_keep(v->batch, buf_failed(&b) ? STR_NONE : arena_str(v->call->arena, buf_str(&b)));
+    buf_fini(&b);
+    return HTTP_DONE;
+}
+
+static int batch_end(struct mcp_visit *v) {
+    struct http_call *c = v->call;
+    const struct mcp_batch *all = v->batch;
+    struct buf b;
+    visit_leave(c);
+    if (all->answers_nr == 0) {
+        http_reply(c, 202, STR(""));
+        return HTTP_DONE;
+    }
+    buf_init(&b, BATCH_BYTES_MAX + ANSWER_BYTES_MAX + all->messages.n);
+    for (size_t i = 0; i < all->answers_nr; i++) {
+        buf_addc(&b, i > 0 ? ',' : '[');
+        buf_adds(&b, all->answers[i]);
+    }
+    buf_addc(&b, ']');
+    c->content_type = "application/json";
+    return wire_reply_buf(c, 200, &b);
+}
+
+/* A message after those whose answers fill the batch has no effect: it can be sent again. */
+static enum mcp_step batch_begin(struct mcp_visit *v) {
+    struct mcp_batch *b = v->batch;
+    own_free(v);
+    memset(&v->x, 0, sizeof v->x);
+    b->under_way = true;
+    if (b->bytes < BATCH_BYTES_MAX) return visit_begin(v, b->messages.v[b->at]);
+    struct mcp_error full = {.code = 0};
+    if (mcp_message_read(b->messages.v[b->at], v->call->arena, &v->x.message, &full) == 0 &&
+        v->x.message.kind != MCP_REQUEST)
+        return MCP_NOTHING;
+    (void)mcp_error_set(&v->x.error, MCP_INTERNAL_ERROR, MCP_FINE,
+                        "the answers before this one fill the batch; nothing was done, send it "
+                        "again in another request");
+    return MCP_REPLY;
+}
+
+/* On a thread for long work: handlers that block do it here. */
+static int batch_run(struct http_call *c) {
+    struct mcp_visit *v = c->user;
+    struct mcp_batch *b = v->batch;
+    while (b->at < b->messages.n) {
+        enum mcp_step step = b->under_way ? MCP_CALL : batch_begin(v);
+        int rc = step == MCP_CALL ? mcp_run(&v->x) : MCP_DONE;
+        if (rc == MCP_PENDING) return HTTP_PENDING;
+        if (rc == MCP_CARRIED) return v->carried_rc;
+        if (step != MCP_NOTHING) (void)batch_add(v);
+        else b->at++, b->under_way = false;
+    }
+    return batch_end(v);
+}
+
+/* Each message costs as much as if it had come alone. */
+static int batch_take(struct mcp_visit *v, const struct json_elements *messages) {
+    struct http_call *c = v->call;
+    struct mcp_batch *b = ARENA_NEW(c->arena, struct mcp_batch);
+    if (!b || !(b->answers = ARENA_ARRAY(c->arena, struct str, messages->n)))
+        return call_refuse(c, WOPR_E_NO_MEMORY, "no memory for the messages");
+    b->messages = *messages;
+    v->batch = b;
+    v->streams = false; /* the answers are one array */
+    http_charge(c, messages->n - 1);
+    return http_offload_command(c, batch_run);
+}
+
+/* false: the body is one message; else *rc is what the handler returns. */
+static bool batch_begins(struct mcp_visit *v, int *rc) {
+    struct http_call *c = v->call;
+    struct json_elements messages;
+    int code = mcp_batch_read(c->body, http_header(c, "MCP-Protocol-Version"), c->arena, &messages,
+                              &v->x.error);
+    if (code == 0) return false;
+    v->x.verdict = v->x.error.verdict;
+    *rc = code == 1 ? batch_take(v, &messages) : v1_mcp_reply(v);
+    return true;
+}
+
 int v1_call_mcp(struct http_call *c) {
-    if (c->phase > 0) return visit_run(c);
+    struct mcp_visit *v = c->user;
+    if (c->phase > 0) return v->batch ? http_offload_command(c, batch_run) : visit_run(c);
     if (!v1_of(c)->mcp)
         return call_refuse(c, WOPR_E_NOT_IMPLEMENTED, "this host serves no MCP: see --mcp");
     if (!type_is_json(c))
         return call_refuse(c, WOPR_E_MEDIA_TYPE, "the body must be sent as application/json");
-    struct mcp_visit *v = visit_new(c);
+    v = visit_new(c);
     if (!v) return call_refuse(c, WOPR_E_NO_MEMORY, "no memory for the message");
-    enum mcp_step step = visit_begin(v);
-    if (v->x.call.tool) c->audit_of = str_c(v->x.call.tool->name);
-    else if (v->x.call.resource) c->audit_of = str_c(v->x.call.resource->uri);
+    int rc;
+    if (batch_begins(v, &rc)) return rc;
+    enum mcp_step step = visit_begin(v, c->body);
     if (step == MCP_CALL) return visit_run(c);
     if (step == MCP_REPLY) return v1_mcp_reply(v);
     visit_leave(c);

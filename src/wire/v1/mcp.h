@@ -8,12 +8,20 @@
 #include "mcp/server.h"
 #include "wire/v1/wire_int.h"
 
+struct mcp_batch { /* of one call: its messages are answered one after the other */
+    struct json_elements messages;
+    size_t at; /* of the one under way */
+    bool under_way;
+    struct str *answers; /* of the call's arena */
+    size_t answers_nr, bytes;
+};
 struct mcp_visit { /* in the arena of its call */
     struct mcp_exchange x;
     struct http_call *call;
-    bool streams;   /* the client takes an event stream */
-    bool large;     /* handled on a thread for long work from the start: it cannot wait */
-    int carried_rc; /* with MCP_CARRIED: what the handler of HTTP returns */
+    struct mcp_batch *batch; /* NULL: the body is one message */
+    bool streams;            /* the client takes an event stream */
+    bool large;              /* handled on a thread for long work from the start: it cannot wait */
+    int carried_rc;          /* with MCP_CARRIED: what the handler of HTTP returns */
 };
 static inline struct mcp_visit *visit_of(struct mcp_call *call) { return call->carried; }
 /* The visit is answered by what is in its exchange. */

@@ -200,6 +200,7 @@ int v1_mcp_wait(struct mcp_call *call) {
     if (v1_mcp_run_of(call, &head, &err) != 0) return v1_mcp_fail(call, &err);
     enum reason why = reason_of(&head, until_end);
     if (why != STILL_RUNS) return wait_answer(call, &head, why);
+    if (v->batch) return wait_answer(call, &head, why); /* others would wait with it */
     if (v->large)
         return mcp_fail_with(call, "VALIDATION_ERROR",
                              STR("The message is too large for a call that waits: at most 64 KiB."),

@@ -63,6 +63,44 @@ Test(mcp_message, what_is_no_message_is_refused_by_its_code) {
     expect_error(deep, MCP_PARSE_ERROR, MCP_MALFORMED, "null");
 }
 
+static int batch_of(const char *text, struct str version, size_t *nr) {
+    struct json_elements l = {NULL, 0};
+    struct mcp_error why = {0};
+    int rc = mcp_batch_read(str_c(text), version, kit.a, &l, &why);
+    cr_expect(rc == 0 || rc == 1 || rc == why.code, "%s: %d, %d", text, rc, why.code);
+    *nr = l.n;
+    return rc;
+}
+
+/* "[1,1,...]" */
+static const char *numbers(int nr) {
+    struct buf b;
+    buf_init(&b, 4096);
+    for (int i = 0; i < nr; i++) buf_addz(&b, i > 0 ? ",1" : "[1");
+    buf_addc(&b, ']');
+    const char *out = arena_cstr(kit.a, buf_str(&b));
+    buf_fini(&b);
+    return out;
+}
+
+Test(mcp_message, a_batch_is_one_of_the_version_that_has_them) {
+    struct str none = {NULL, 0}, version = STR("2025-03-26");
+    size_t nr;
+    cr_expect_eq(batch_of(PING("1"), none, &nr), 0);
+    cr_expect_eq(batch_of(" [" PING("1") "," PING("2") " ]", none, &nr), 1);
+    cr_expect_eq(nr, 2);
+    cr_expect_eq(batch_of("[" PING("1") "]", version, &nr), 1);
+    cr_expect_eq(batch_of("[1,[],{}]", version, &nr), 1, "each is judged by itself");
+    cr_expect_eq(nr, 3);
+    cr_expect_eq(batch_of("[" PING("1") "]", STR("2025-06-18"), &nr), MCP_INVALID_REQUEST);
+    cr_expect_eq(batch_of("[" PING("1") "]", STR(MCP_VERSION_MODERN), &nr), MCP_INVALID_REQUEST);
+    cr_expect_eq(batch_of("[]", none, &nr), MCP_INVALID_REQUEST);
+    cr_expect_eq(batch_of("[" PING("1"), none, &nr), MCP_PARSE_ERROR);
+    cr_expect_eq(batch_of("[" PING("1") "] x", none, &nr), MCP_PARSE_ERROR);
+    cr_expect_eq(batch_of(numbers(MCP_BATCH_MAX), none, &nr), 1);
+    cr_expect_eq(batch_of(numbers(MCP_BATCH_MAX + 1), none, &nr), MCP_INVALID_REQUEST);
+}
+
 Test(mcp_message, nothing_is_answered_to_what_asks_nothing) {
     static const char *const QUIET[] = {
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}",

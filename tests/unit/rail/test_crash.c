@@ -142,6 +142,77 @@ Test(rail_crash, without_power_at_each_write_of_an_append, .timeout = 120) {
     world_down();
 }
 
+/* --- another process at each statement of a call --- */
+static struct {
+    struct rail *rail;
+    struct str args;
+    int left; /* statements until it calls */
+    enum wr_code code;
+} theirs;
+
+static int they_call(unsigned type, void *ctx, void *p, void *x) {
+    struct wr_fault f = {.code = WR_FINE};
+    struct str json;
+    (void)type, (void)ctx, (void)p, (void)x;
+    if (--theirs.left != 0) return 0;
+    if (rail_call(theirs.rail, &c.who, WR_TOOL_CONTINUE, theirs.args, c.a, &json, &f) != 0)
+        theirs.code = f.code;
+    return 0;
+}
+
+static struct str advance_args(struct str ack, const char *notes) {
+    return arena_printf(c.a,
+                        "{\"stateToken\":\"" STR_FMT "\",\"ackToken\":\"" STR_FMT
+                        "\",\"output\":{\"notesMarkdown\":\"%s\"}}",
+                        STR_ARG(state0), STR_ARG(ack), notes);
+}
+
+/* My call, theirs at its nth reading statement; true: it has fewer. */
+static bool met_at(int n, bool held) {
+    struct store *s = kit_other(&c.k);
+    struct conn *reader;
+    struct str mine;
+    calls_rail(&c, s, &theirs.rail);
+    session_begin();
+    mine = advance_args(ack0, "Mine.");
+    calls_fine(&c, "look", calls_continue(&c, state0, STR_NONE, ""));
+    theirs.args = advance_args(calls_get(&c, "ackToken"), "Theirs.");
+    theirs.left = n;
+    theirs.code = WR_FINE;
+    if (!held) { /* as after a restart */
+        rail_free(c.rail);
+        calls_rail(&c, c.k.s, &c.rail);
+    }
+    cr_assert_eq(conn_reader(c.k.s, &reader, &c.k.err), 0);
+    sqlite3_trace_v2(reader->db, SQLITE_TRACE_STMT, they_call, NULL);
+    enum wr_code code = calls_tool(&c, WR_TOOL_CONTINUE, mine);
+    sqlite3_trace_v2(reader->db, 0, NULL, NULL);
+    bool over = theirs.left > 0;
+    cr_expect(code == WR_FINE || code == WR_TOKEN_SESSION_LOCKED, "statement %d: %s: %s", n,
+              wr_code_name(code), c.f.e.message);
+    cr_expect_eq(theirs.code, WR_FINE, "statement %d: %s", n, wr_code_name(theirs.code));
+    if (code != WR_FINE) calls_fine(&c, "again", calls_tool(&c, WR_TOOL_CONTINUE, mine));
+    if (over) calls_fine(&c, "theirs", calls_tool(&c, WR_TOOL_CONTINUE, theirs.args));
+    cr_expect_eq(calls_events(&c, session), EVENTS_AFTER + 5, "statement %d", n);
+    cr_expect_eq(calls_replays(&c, session), 2, "statement %d: a run, and a branch", n);
+    rail_free(theirs.rail);
+    store_close(s);
+    return over;
+}
+
+Test(rail_crash, another_process_appends_at_each_statement_of_a_call, .timeout = 120) {
+    for (int held = 0; held < 2; held++) {
+        int n = 1;
+        for (bool over = false; !over; n += (int)sampled_every()) {
+            cr_assert_lt(n, STATEMENTS_MAX);
+            calls_up(&c);
+            over = met_at(n, held != 0);
+            calls_down(&c);
+        }
+        cr_expect_gt(n, 10, "a call reads some times: %d", n);
+    }
+}
+
 /* --- two processes, one session --- */
 enum { CALLS_EACH = 12, TRIES_MAX = 10000 };
 

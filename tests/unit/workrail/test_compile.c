@@ -110,6 +110,56 @@ Test(workrail_compile, a_prompt_has_role_text_requirements_and_footer_wr_203, .i
     cr_expect(sizeof WR_FOOTER <= 400, "WR-206");
 }
 
+#define CRITERION(schema)                                                                          \
+    STEPS("{\"id\":\"s1\",\"title\":\"t\",\"prompt\":\"p\",\"validationCriteria\":{\"type\":"      \
+          "\"schema\",\"schema\":" schema "}}")
+
+Test(workrail_compile, a_schema_that_ends_on_nothing_is_refused_wr_131, .init = kit_up,
+     .fini = kit_down) {
+    static const char AT[] = "/steps/0/validationCriteria";
+    wrong_with(CRITERION("{\"$ref\":\"#\"}"), AT, "leads back to itself");
+    wrong_with(CRITERION("{\"allOf\":[{\"type\":\"object\"},{\"$ref\":\"#\"}]}"), AT, "leads back");
+    wrong_with(CRITERION("{\"$defs\":{\"a\":{\"not\":{\"$ref\":\"#/$defs/b\"}},\"b\":{\"if\":true,"
+                         "\"then\":{\"$ref\":\"#/$defs/a\"}}},\"properties\":{\"x\":{\"$ref\":"
+                         "\"#/$defs/a\"}}}"),
+               AT, "leads back");
+    wrong_with(CRITERION("{\"$anchor\":\"me\",\"dependentSchemas\":{\"x\":{\"$ref\":\"#me\"}}}"),
+               AT, "leads back");
+    /* A tree is a schema that refers to itself for what is inside. */
+    (void)compiled(CRITERION("{\"properties\":{\"children\":{\"items\":{\"$ref\":\"#\"}}}}"));
+    (void)compiled(CRITERION("{\"$defs\":{\"n\":{\"type\":\"string\"}},\"anyOf\":[{\"$ref\":"
+                             "\"#/$defs/n\"},{\"not\":{\"$ref\":\"#/$defs/n\"}}]}"));
+}
+
+#define FUNCTION(name) "{\"name\":\"" name "\",\"definition\":\"d\"}"
+#define REFERRING(id, refs, more)                                                                  \
+    "{\"id\":\"" id "\",\"title\":\"t\",\"prompt\":\"p\",\"functionReferences\":[" refs "]" more "}"
+#define LOOP_OF(id, functions, body)                                                               \
+    "{\"type\":\"loop\",\"loopId\":\"" id "\",\"maxIterations\":2,\"while\":{\"kind\":"            \
+    "\"condition_ref\",\"conditionId\":\"c\"},\"functionDefinitions\":[" functions                 \
+    "],\"body\":[" body "]}"
+#define SIGHT(list)                                                                                \
+    WITH("\"conditions\":[{\"conditionId\":\"c\",\"kind\":\"always_true\"}],"                      \
+         "\"functionDefinitions\":[" FUNCTION("outer") "],\"steps\":[" list "]")
+
+Test(workrail_compile, a_function_that_is_not_in_sight_is_refused_wr_207, .init = kit_up,
+     .fini = kit_down) {
+    wrong_with(SIGHT(REFERRING("a", "\"outer\",\"outr\"", "")), "/steps/0/functionReferences/1",
+               "outr; did you mean outer?");
+    (void)compiled(SIGHT(
+        REFERRING("a", "\"outer\",\"own\"", ",\"functionDefinitions\":[" FUNCTION("own") "]")));
+    (void)compiled(
+        SIGHT(LOOP_OF("l", FUNCTION("round"), REFERRING("a", "\"round\",\"outer\"", ""))));
+    wrong_with(SIGHT(LOOP_OF("l", FUNCTION("round"), STEP1) "," REFERRING("a", "\"round\"", "")),
+               "/steps/1/functionReferences/0", "round");
+    wrong_with(SIGHT(LOOP_OF("k", FUNCTION("one"),
+                             LOOP_OF("m", FUNCTION("two"),
+                                     REFERRING("a", "\"one\",\"two\"",
+                                               ""))) "," LOOP_OF("n", FUNCTION("three"),
+                                                                 REFERRING("b", "\"two\"", ""))),
+               "/steps/1/body/0/functionReferences/0", "two");
+}
+
 Test(workrail_compile, what_is_wrong_is_told_with_its_place, .init = kit_up, .fini = kit_down) {
     wrong_with("{", "", "");
     wrong_with("[]", ": ", "object");
