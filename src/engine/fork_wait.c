@@ -268,6 +268,13 @@ static bool timed_out(const struct event *g) {
            str_eq(json_get(json_get(g->payload, "error"), "code"), STR("\"interrupt_timeout\""));
 }
 
+/* What a node of a program changes while it waits for people is taken back: no one answered in
+ * time, which only an approval says in an event of its own. */
+static bool taken_back(const struct step *st, const struct event *g, int node) {
+    return st->state->program && g->kind == EV_VARIABLE_CHANGED &&
+           run_state_intr_open(st->state, node) != NULL;
+}
+
 /* The rest of an answer whose interrupt.resolved was passed before this replay asked: by itself it
  * would let the node go on without one.  replay_finds_answer emits all of it. */
 static bool answer_was_passed(const struct step *st, const struct event *g, int node) {
@@ -278,7 +285,7 @@ static bool answer_was_passed(const struct step *st, const struct event *g, int 
 bool replay_goes_on_answering(struct step *st, const struct event *g, int node) {
     if (st->state->nodes[node].status != NODE_SUSPENDED || st->state->nodes[node].pause_drained)
         return false;
-    if (timed_out(g)) return true;
+    if (timed_out(g) || taken_back(st, g, node)) return true;
     if (!event_kind_is(g->kind, EV_F_ANSWERS) || answer_was_passed(st, g, node)) return false;
     return g->kind != EV_INTERRUPT_RESOLVED || run_state_intr_open(st->state, node) != NULL;
 }
@@ -290,7 +297,7 @@ bool replay_answers_wait(struct step *st, const struct event *g, int node) {
         return true;
     }
     if (!replay_goes_on_answering(st, g, node)) return false;
-    if (timed_out(g)) {
+    if (timed_out(g) || taken_back(st, g, node)) {
         step_now(st);
         suspend_timed_out(st, node);
     } else {

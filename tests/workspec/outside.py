@@ -369,6 +369,51 @@ def people_answer_in_any_order_and_replays_repeat_it(wopr, folder):
     h.end()
 
 
+def meddle(h, run, r):
+    """One of what people do to a run."""
+    a = r.random()
+    if a < .15:
+        h.send("POST", "/v1/runs/%s:pause" % run, {})
+    elif a < .5:
+        h.send("POST", "/v1/runs/%s:resume" % run, {})
+    elif a < .52:
+        h.send("POST", "/v1/runs/%s/cancel" % run, {})
+    else:
+        for i in h.send("GET", "/v1/host/wopr/interrupts?runId=" + run)[1]["interrupts"]:
+            value = {"action": r.choice(["accept"] * 5 + ["reject"])} if i["kind"] != "clarification" else {"answers": {"q": r.choice(["x", 1, None])}}
+            status, got = h.send("POST", "/v1/runs/%s/interrupts/%s" % (run, i["nodeId"]), {"resumeValue": value})
+            expect(status < 500, "an answer: %d %s" % (status, got))
+
+
+def whatever_people_do_while_tasks_run_is_replayed(wopr, folder):
+    """Both clocks; runs are paused, answered in time or not, rejected, cancelled: a replay of each ends as it did, event for event."""
+    h = Desk(wopr, folder, "--max-node-executions", "1000", "--sync", "off")
+    pauses, ends = ("run.paused", "run.resumed", "node.suspended", "node.resumed", "log.appended"), collections.Counter()
+    for seed in range(SEED, SEED + DOCUMENTS):
+        r = random.Random(seed)
+        d, v = spread(r, True)
+        if not v.tasks:
+            continue
+        for t in d["simulation"]["process"]["tasks"]:
+            if r.random() < .3:
+                t["x_openwop"] = {"interrupt": r.choice(["none", "approval", "clarification"]), "questions": [{"id": "q", "question": "?"}],
+                                  **({"timeoutMs": r.choice([1, 50, 100000])} if r.random() < .5 else {})}
+        h.put("d%d" % seed, d)
+        options = r.choice([{}, {"humanTasks": "approval"}, {"clock": "real", "speed": r.choice([1e6, 3e5, 1e5]), "humanTasks": r.choice(["auto", "approval"])}])
+        run, end = h.start("d%d" % seed, **options), time.monotonic() + WAIT_S
+        while h.send("GET", "/v1/runs/" + run)[1]["status"] not in ENDS and time.monotonic() < end:
+            meddle(h, run, r)
+        snap, log = h.until(run), h.events(run)
+        ends[snap["status"]] += 1
+        replay = h.fork(run, "replay", 0)
+        expect(h.until(replay)["status"] == snap["status"], "%d %s: a replay ends as its source" % (seed, options))
+        told = [[(e["type"], e.get("nodeId")) for e in l if e["type"] not in pauses] for l in (log, h.events(replay))]
+        if snap["status"] != "cancelled":  # tasks are cancelled where they are then
+            expect(told[0] == told[1], "%d %s: event for event: %s" % (seed, options, [p for p in zip(*told) if p[0] != p[1]][:3]))
+    expect(EVERY > 1 or len(ends) == 3, "%s" % ends)
+    h.end()
+
+
 def two_wait_and_the_second_answers_first(wopr, folder):
     """A replay gives an answer where its source got it, and not as soon as it is asked for."""
     h = Desk(wopr, folder)
@@ -579,7 +624,8 @@ def odd_texts_are_read_or_refused(wopr, _):
 
 
 TESTS = [documents_have_the_problems_and_the_plan_of_the_model, dates_zones_and_durations_are_those_of_the_model,
-         runs_and_their_forks_come_to_the_world_of_the_model, people_answer_in_any_order_and_replays_repeat_it, two_wait_and_the_second_answers_first,
+         runs_and_their_forks_come_to_the_world_of_the_model, people_answer_in_any_order_and_replays_repeat_it,
+         whatever_people_do_while_tasks_run_is_replayed, two_wait_and_the_second_answers_first,
          e_1_and_e_4_go_on_wherever_they_are_cut_and_their_host_killed, kills_lose_and_double_nothing, bounds_are_told_before_a_run_begins,
          limits_hold_to_the_last, odd_texts_are_read_or_refused]
 

@@ -473,6 +473,21 @@ Test(documents_clock, a_replay_is_answered_where_its_source_was_while_others_run
     replays_everywhere(run, RUN_COMPLETED);
 }
 
+Test(documents_clock, a_replay_takes_back_what_no_one_answered_while_others_run) {
+    struct str run = doc_start(
+        doc_base("", "{'id':'t0','actor_id':'m','start':'09:00','duration':60},"
+                     "{'id':'t1','actor_id':'a','start':'09:00','duration':30,'x_openwop':{"
+                     "'interrupt':'clarification','timeoutMs':1000,'questions':[{'id':'q',"
+                     "'question':'Q'}]},'interactions':[{'target_id':'p','property_changes':{"
+                     "'x':{'set':1},'y':{'set':2}}}]}"),
+        "{\"workspec.clock\":\"real\",\"workspec.speed\":60,\"workspec.humanTasks\":\"auto\"}");
+    world_time_skip(2 * MINUTE + 5);
+    world_wait_status(run, RUN_WAITING_INPUT);
+    world_time_skip(1005);
+    cr_assert_eq(world_wait_final(run), RUN_FAILED, "%s", doc_story(run));
+    replays_everywhere(run, RUN_FAILED);
+}
+
 Test(documents_clock, a_replay_is_cancelled_where_its_source_was) {
     struct str run = tea(REAL);
     world_wait_event(run, EV_VARIABLE_CHANGED, 2);
