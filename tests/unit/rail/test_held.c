@@ -257,9 +257,12 @@ static uint32_t dice(uint32_t *seed, uint32_t n) {
 
 /* Branches, blocks, checkpoints and ends, each call by the one process or the other. */
 static void session_roam(struct rail *rails[2], uint32_t seed, int calls_nr) {
-    static const char *const OUTPUTS[] = {
-        CALLS_NOTES, CALLS_CONTROL("continue"),           CALLS_CONTROL("stop"), CALLS_REPORT,
-        "",          ",\"context\":{\"n\":1}" CALLS_NOTES};
+    static const char *const OUTPUTS[] = {CALLS_NOTES,
+                                          CALLS_CONTROL("continue"),
+                                          CALLS_CONTROL("stop"),
+                                          CALLS_REPORT,
+                                          "",
+                                          (",\"context\":{\"n\":1}" CALLS_NOTES)};
     struct str tokens[64];
     size_t n = 0;
     calls_fine(&c, "start", calls_start(&c, ""));
