@@ -394,12 +394,19 @@ static void *commands_main(void *ctx) {
     return NULL;
 }
 
+/* rail_take, on a thread of the engine, may be looking. */
+static void running_set(struct rail *r, bool running) {
+    pthread_mutex_lock(&r->commands.lock);
+    r->commands.running = running;
+    pthread_mutex_unlock(&r->commands.lock);
+}
+
 int rail_start(struct rail *r, struct engine *e, struct wopr_error *err) {
     r->commands.engine = e;
     r->commands.stop = false;
     if (pthread_create(&r->commands.thread, NULL, commands_main, r) != 0)
         return wopr_error_set(err, WOPR_E_NO_MEMORY, "no thread for commands of sessions");
-    r->commands.running = true;
+    running_set(r, true);
     return 0;
 }
 
@@ -410,7 +417,7 @@ void rail_stop(struct rail *r) {
     pthread_cond_signal(&r->commands.ready);
     pthread_mutex_unlock(&r->commands.lock);
     pthread_join(r->commands.thread, NULL);
-    r->commands.running = false;
+    running_set(r, false);
 }
 
 /* The origin tells whether the run is led: a look that only these two commands cost. */
