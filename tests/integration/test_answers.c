@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define OTHER_TENANT "answers"
 
@@ -561,7 +562,11 @@ static void packs(void) {
     say("searchPacks", "/v1/packs/-/search?q=demo&limit=1", NULL, NO_BEARER, 200);
     say("searchPacks", "/v1/packs/-/search?limit=x", NULL, NO_BEARER, 400);
     say("getPackKeychain", fmt("%s/keychain", all), NULL, NO_BEARER, 200);
-    const char *from = "2101-01-01T00:00:00Z", *signs = fmt("n%s%s", next_key.p, from);
+    char from[sizeof "2026-01-01T00:00:00Z"];
+    const time_t tomorrow = time(NULL) + 24 * 3600;
+    struct tm day;
+    cr_assert(strftime(from, sizeof from, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&tomorrow, &day)) > 0);
+    const char *signs = fmt("n%s%s", next_key.p, from);
     cr_assert_eq(ed25519_sign(&k, str_c(signs), sig, NULL), 0);
     buf_reset(&text);
     base64_encode(&text, str_n((const char *)sig, sizeof sig));
