@@ -63,6 +63,9 @@ struct sandbox_report {
     int64_t duration_ms; /* in a worker */
 };
 typedef void sandbox_done_fn(void *ctx, const struct sandbox_report *r);
+/* The text of UNAVAILABLE when the worker ended while it had the request: the module ended it, or
+ * somebody who needed its memory. */
+#define SANDBOX_ENDED "the process that executed the module ended"
 /* Copies the request.  0: done is called exactly once.  Otherwise (UNAVAILABLE: too much waits,
  * TOO_BIG, CLOSED, NO_MEMORY) never. */
 MUST_CHECK int sandbox_submit(struct sandbox *s, const struct sandbox_request *r,

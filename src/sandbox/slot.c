@@ -219,7 +219,7 @@ int slot_execute(struct slot *w, struct job *j, struct buf *report, const char *
         return WOPR_E_CLOSED;
     }
     if (rc == WOPR_E_UNAVAILABLE && **message == '\0') return report_late(j, report);
-    if (rc == WOPR_E_CLOSED) *message = "the process that executed the module ended";
+    if (rc == WOPR_E_CLOSED) *message = SANDBOX_ENDED;
     if (rc == WOPR_E_INTERNAL) *message = "the process that executed the module sent no report";
     if (rc == WOPR_E_NO_MEMORY) return rc;
     return rc == 0 ? 0 : WOPR_E_UNAVAILABLE;
