@@ -89,8 +89,8 @@ static void down(void) {
     kit_down();
 }
 
-/* So many that both sizes take their memory from the kernel, page by page: where a page is dear, that
- * is most of what the larger one costs. */
+/* So many that both sizes take their memory from the kernel, page by page: where a page is dear,
+ * that is most of what the larger one costs. */
 Test(workrail_growth, a_session_costs_what_it_is_long, .init = up, .fini = down) {
     struct shape chain = {true}, forks = {false};
     struct growth g = {.cost_us = session_cost,
