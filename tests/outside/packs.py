@@ -721,18 +721,19 @@ TESTS = [nodes_of_a_remote_pack_are_tools_of_its_server, the_operator_names_the_
          a_program_that_lies_as_a_worker_fails_its_nodes_alone]
 
 
-def main():
+def play(label, tests):
+    """As the command line says: PROGRAM MODULES [TEST...].  The exit status."""
     wopr, modules, names = sys.argv[1], sys.argv[2], sys.argv[3:]
-    for t in TESTS:
+    for t in tests:
         if names and t.__name__ not in names:
             continue
         began, before = time.monotonic(), len(FAILED)
         with tempfile.TemporaryDirectory() as folder:
             t(wopr, modules, folder)
         print("%s %-62s %5.1f s" % ("ok  " if len(FAILED) == before else "FAIL", t.__name__, time.monotonic() - began), flush=True)
-    print("packs: %d failed" % len(FAILED))
+    print("%s: %d failed" % (label, len(FAILED)))
     return 1 if FAILED else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(play("packs", TESTS))

@@ -15,13 +15,12 @@ import sqlite3
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 from mcp import err, out
-from packs import KIT, KIT_TYPES, SLOW, PackHost, complete, cpu, kit, kit_manifest, kit_pack, manifest, pack
-from run import FAILED, KEY, WAIT_S, expect
+from packs import KIT, KIT_TYPES, SLOW, PackHost, complete, cpu, kit, kit_manifest, kit_pack, manifest, pack, play
+from run import KEY, WAIT_S, expect
 
 NAME = "vendor.acme.tools"
 
@@ -692,18 +691,5 @@ TESTS = [of_publishers_that_meet_one_wins_and_bytes_never_mix, a_kill_in_any_cha
          a_worker_may_die_at_each_byte_of_its_answer, a_module_may_do_anything_in_each_export]
 
 
-def main():
-    wopr, modules, names = sys.argv[1], sys.argv[2], sys.argv[3:]
-    for t in TESTS:
-        if names and t.__name__ not in names:
-            continue
-        began, before = time.monotonic(), len(FAILED)
-        with tempfile.TemporaryDirectory() as folder:
-            t(wopr, modules, folder)
-        print("%s %-62s %5.1f s" % ("ok  " if len(FAILED) == before else "FAIL", t.__name__, time.monotonic() - began), flush=True)
-    print("packs_attack: %d failed" % len(FAILED))
-    return 1 if FAILED else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(play("packs_attack", TESTS))
