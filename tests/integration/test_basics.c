@@ -122,6 +122,7 @@ Test(basics, route_coverage /* suite route-coverage; RUN-42, RUN-43 */) {
     for (int ch; (ch = fgetc(f)) != EOF;) buf_addc(&file, (char)ch);
     fclose(f);
     cr_expect(json_equal(r.body, buf_str(&file), test_arena()), "served untransformed");
+    buf_fini(&file);
     r = ask(&sv, "GET", "/v1/workflows/openwop-conformance-missing-workflow", NULL, NULL);
     expect_error(&r, 404, "not_found");
     r = ask(&sv, "GET", "/v1/runs/missing-run/artifacts/missing-artifact", NULL, NULL);

@@ -3,6 +3,7 @@
  * secret in any file, and the commands of operators (MEM-2, MEM-7 to MEM-14, MEM-30 to MEM-33).
  */
 #include "harness.h"
+#include "support/sampled.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -124,6 +125,7 @@ static size_t events_nr(const char *run) { return elements_of(events_of(&sv, run
 Test(memory, a_kill_at_every_event_writes_nothing_twice /* STORE-38, STORE-39 */) {
     workflow_put(kills_text());
     for (size_t n = 1; n <= 16; n++) {
+        if (!sampled_in((unsigned)n - 1)) continue;
         const char *const list[] = {"memory", "list", "test/kills", "--test", "--json", NULL};
         size_t before = lines_nr(told(list, 0));
         const char *run = create_run(&sv, "kills", NULL);

@@ -3,6 +3,7 @@
  * Of Criterion's options it takes --filter SUITE/TEST (wildcards), --jobs N, --list and --verbose,
  * which prints a line with the time of each test as it ends.
  */
+#define _GNU_SOURCE /* sigabbrev_np */
 #include <criterion/criterion.h>
 
 #include <fnmatch.h>
@@ -101,7 +102,10 @@ static enum outcome judge(const struct mini_test *t, int status) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == t->options.exit_code) return PASSED;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         fprintf(stderr, "%s::%s took too long\n", t->suite, t->name);
-    else fprintf(stderr, "%s::%s failed (status %d)\n", t->suite, t->name, status);
+    else if (WIFSIGNALED(status))
+        fprintf(stderr, "%s::%s crashed (SIG%s)\n", t->suite, t->name,
+                sigabbrev_np(WTERMSIG(status)));
+    else fprintf(stderr, "%s::%s failed (status %d)\n", t->suite, t->name, WEXITSTATUS(status));
     return FAILED;
 }
 
@@ -138,8 +142,11 @@ static void start(const struct mini_test *t, void *param) {
 }
 
 static void start_all_of(const struct mini_test *t) {
-    struct criterion_test_params p = {.length = 1};
-    if (t->params != NULL) p = t->params();
+    if (t->params == NULL) {
+        start(t, NULL);
+        return;
+    }
+    const struct criterion_test_params p = t->params();
     for (size_t i = 0; i < p.length; i++) start(t, (char *)p.params + i * p.size);
 }
 

@@ -1,8 +1,10 @@
 /*
- * criterion.h: the part of Criterion's interface that our tests use, for ThreadSanitizer builds
- * only. Criterion 2.4 cannot start under ThreadSanitizer (its inheritable arena needs addresses
- * that the sanitizer reserves), so those builds put this folder first on the include path and link
- * tests/support/runner.c instead of the library.  Every test runs in a process of its own.
+ * criterion.h: the part of Criterion's interface that our tests use, for builds with a sanitizer
+ * only.  Criterion 2.4 cannot start under ThreadSanitizer (its inheritable arena needs addresses
+ * that the sanitizer reserves), and it starts the whole program again for each test, which costs
+ * AddressSanitizer a third of a second of processor each time.  So those builds put this folder
+ * first on the include path and link tests/support/runner.c instead of the library.  Every test
+ * runs in a process of its own, a fork of one that has set up the sanitizer already.
  */
 #ifndef WOPR_TESTS_SUPPORT_CRITERION_H
 #define WOPR_TESTS_SUPPORT_CRITERION_H

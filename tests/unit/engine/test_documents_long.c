@@ -134,34 +134,6 @@ Test(documents_long, a_load_gives_the_same_run_whatever_became_of_them) {
     workflow_unref(wf);
 }
 
-Test(documents_long, forks_begin_at_one_of_their_source) {
-    struct workflow *wf = doc_put(long_document(TASKS));
-    struct str run = long_begin(wf);
-    gate_open(run, 0);
-    struct points p = checkpoints_check(run, wf);
-    const int64_t cuts[] = {p.last - 1, p.last, p.last + 1, p.last - 300, p.last + 7};
-    for (unsigned i = 1; i < GATES; i++) gate_open(run, i);
-    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
-        struct str f = fork_run(run, FORK_BRANCH, cuts[i]);
-        world_wait_status(f, RUN_WAITING_APPROVAL);
-        fork_same_prefix(run, f, cuts[i]);
-        world_restart();
-        while (!run_status_final(world_head(f).status)) {
-            struct str node = gate_name(f);
-            cr_assert_eq(world_answer(f, node.p, ACCEPT, NULL), 0);
-            world_wait_settled(f);
-            if (world_head(f).status == RUN_RUNNING)
-                cr_assert_eq(world_wait_final(f), RUN_COMPLETED);
-        }
-        cr_expect(str_eq(doc_world(f), doc_world(run)), "at %d", (int)cuts[i]);
-        fork_replays_equal(run, cuts[i], RUN_COMPLETED);
-    }
-    world_sound();
-    workflow_unref(wf);
-}
-
-/* --- bounds --- */
-
 static void accept_all(struct str run) {
     for (;;) {
         world_wait_settled(run);
@@ -175,6 +147,29 @@ static void accept_all(struct str run) {
         if (rc == 0) world_wait_more(&before);
     }
 }
+
+Test(documents_long, forks_begin_at_one_of_their_source) {
+    struct workflow *wf = doc_put(long_document(TASKS));
+    struct str run = long_begin(wf);
+    gate_open(run, 0);
+    struct points p = checkpoints_check(run, wf);
+    const int64_t cuts[] = {p.last - 1, p.last, p.last + 1, p.last - 300, p.last + 7};
+    for (unsigned i = 1; i < GATES; i++) gate_open(run, i);
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        struct str f = fork_run(run, FORK_BRANCH, cuts[i]);
+        world_wait_status(f, RUN_WAITING_APPROVAL);
+        fork_same_prefix(run, f, cuts[i]);
+        world_restart();
+        accept_all(f);
+        cr_assert_eq(world_head(f).status, RUN_COMPLETED);
+        cr_expect(str_eq(doc_world(f), doc_world(run)), "at %d", (int)cuts[i]);
+        fork_replays_equal(run, cuts[i], RUN_COMPLETED);
+    }
+    world_sound();
+    workflow_unref(wf);
+}
+
+/* --- bounds --- */
 
 enum { LARGE_TASKS = 90, LARGE_PROPERTIES = 20, LARGE_BYTES = 10000 };
 
