@@ -6,10 +6,12 @@
 #include "codec/ident.h"
 #include "codec/jobj.h"
 #include "engine/registry.h"
+#include "store/tasks.h"
 
 #include <stdio.h>
 
-#define MODULES_MAX (256u * 1024)
+#define MODULES_MAX    (256u * 1024)
+#define TYPE_ARENA_MAX (4u * 1024 * 1024)
 
 static bool packs_there(const struct engine *e) { return e->cfg.modules.resolve != NULL; }
 
@@ -21,6 +23,17 @@ int module_type_known(struct engine *e, struct str tenant, struct str type_id, b
     int rc = packs_there(e) ? m->resolve(m->ctx, tenant, &q, 1, STR_NONE, anew, &wrong, err) : 0;
     *known = rc == 0 && q.found;
     return rc;
+}
+
+int worker_type_known(struct engine *e, struct str tenant, bool test_mode, struct str type_id,
+                      bool *known, struct wopr_error *err) {
+    struct worker_type t;
+    struct arena *a = arena_new(TYPE_ARENA_MAX);
+    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a type");
+    int rc = store_worker_type_get(e->store, tenant, test_mode, type_id, a, &t, err);
+    arena_free(a);
+    *known = rc == 0;
+    return rc == WOPR_E_NOT_FOUND ? 0 : rc;
 }
 
 /* The types that no executor of this program has, each at its first node: a definition may have ten
@@ -117,17 +130,45 @@ static int strangers_write(const struct strangers *all, struct arena *a, struct 
     return 0;
 }
 
+/* *at: the first that neither a pack has nor workers serve; all->n: there is none. */
+static int strangers_lost(struct engine *e, const struct engine_cmd *cmd,
+                          const struct strangers *all, size_t *at, struct wopr_error *err) {
+    for (*at = 0; *at < all->n; ++*at) {
+        bool known = all->v[*at].found;
+        int rc = known ? 0
+                       : worker_type_known(e, cmd->tenant, cmd->test_mode, all->v[*at].type_id,
+                                           &known, err);
+        if (rc != 0) return rc;
+        if (!known) break;
+    }
+    return 0;
+}
+
+/* As was seen a moment ago, and if that leaves a type to no one, as is installed now.  One look
+ * finds all that it finds: a pin on its bytes, which stay, holds whatever is removed afterwards. */
+static int strangers_place(struct step *st, const struct engine_cmd *cmd, struct strangers *all,
+                           struct wopr_error *err) {
+    const struct engine_modules *m = &st->engine->cfg.modules;
+    const struct workflow *wf = st->exec->wf;
+    size_t wrong, lost = 0;
+    int rc = 0;
+    for (int anew = 0; rc == 0 && anew < 2 && lost < all->n; anew++) {
+        rc = strangers_resolve(m, cmd->tenant, wf, all, anew, st->scratch, &wrong, err);
+        if (rc == 0) rc = strangers_lost(st->engine, cmd, all, &lost, err);
+    }
+    if (rc != 0 || lost == all->n) return rc;
+    return registry_unserved(all->at[lost], all->v[lost].type_id, err);
+}
+
 int module_types_resolve(struct step *st, const struct engine_cmd *cmd, struct str *out,
                          struct wopr_error *err) {
     const struct workflow *wf = st->exec->wf;
     struct strangers all;
-    size_t wrong;
     *out = STR_NONE;
     if (!packs_there(st->engine) || wf->program) return 0;
     int rc = strangers_of(wf, st->engine->types, st->scratch, &all, err);
     if (rc != 0 || all.n == 0) return rc;
-    rc = strangers_resolve(&st->engine->cfg.modules, cmd->tenant, wf, &all, false, st->scratch,
-                           &wrong, err);
+    rc = strangers_place(st, cmd, &all, err);
     return rc == 0 ? strangers_write(&all, st->scratch, out, err) : rc;
 }
 

@@ -9,6 +9,8 @@
 #include "base/vec.h"
 #include "codec/ident.h"
 
+#include <stdio.h>
+
 #define REGISTRY_EFFECTS_FIRST 4u
 
 struct node_registry {
@@ -72,6 +74,17 @@ const char *registry_missing(const struct node_type *t, const char *const *have)
         if (!h || !*h) return *need;
     }
     return NULL;
+}
+
+int registry_unserved(size_t node, struct str type_id, struct wopr_error *err) {
+    char pointer[64];
+    (void)snprintf(pointer, sizeof pointer, "/nodes/%zu/typeId", node);
+    return wopr_error_at(err, WOPR_E_VALIDATION, pointer,
+                         "node %zu has the type \"" STR_FMT "\", which this host does not execute, "
+                         "no installed pack has and no worker has registered; install its pack "
+                         "(wopr packs install) or register it (/v1/host/wopr/worker-types), then "
+                         "start the run again",
+                         node, STR_ARG(type_id));
 }
 
 struct node_effect *node_effect_add(const struct node_call *call, struct node_result *out,

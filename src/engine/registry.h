@@ -8,5 +8,7 @@
 
 /* The first capability that the type needs and the host lacks, NULL = none (NODE-4). */
 const char *registry_missing(const struct node_type *t, const char *const *have);
+/* A definition cannot be executed: its node has a type that no one serves (NODE-3).  VALIDATION. */
+int registry_unserved(size_t node, struct str type_id, struct wopr_error *err);
 
 #endif

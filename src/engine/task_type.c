@@ -35,21 +35,17 @@ bool task_type_is(const struct step *st, int node) {
 
 int task_type_known(struct engine *e, struct str tenant, bool test_mode, struct str type_id,
                     bool *known, struct wopr_error *err) {
-    struct worker_type t;
     *known = node_registry_find(e->types, type_id) != NULL;
     if (*known) return 0;
     int rc = module_type_known(e, tenant, type_id, false, known, err);
     if (rc != 0 || *known) return rc;
-    struct arena *a = arena_new(TYPE_ARENA_MAX);
-    if (!a) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory to look up a type");
-    rc = store_worker_type_get(e->store, tenant, test_mode, type_id, a, &t, err);
-    arena_free(a);
-    *known = rc == 0;
-    if (rc != WOPR_E_NOT_FOUND) return rc;
+    rc = worker_type_known(e, tenant, test_mode, type_id, known, err);
+    if (rc != 0 || *known) return rc;
     return module_type_known(e, tenant, type_id, true, known, err); /* installed just now? */
 }
 
-/* A replay does what its source did: the type may have been removed since, or was not there yet. */
+/* A replay does what its source did: the type may have been removed since, or was not there yet.
+ * A pack that was installed since the run began serves none of its nodes. */
 const struct node_type *task_type_of(struct step *st, int node) {
     struct str id = st->state->wf->nodes[node].type_id;
     const struct run_meta *m = &st->state->meta;
@@ -59,7 +55,7 @@ const struct node_type *task_type_of(struct step *st, int node) {
     if (own) return own;
     if (module_type_is(st, node)) return module_type_of(st, node);
     if (timeline_leads(st)) return timeline_of(st)->serves(st, node) ? &TASK_TYPE : NULL;
-    int rc = task_type_known(st->engine, m->tenant, m->test_mode, id, &known, &err);
+    int rc = worker_type_known(st->engine, m->tenant, m->test_mode, id, &known, &err);
     if (rc != 0) plan_fail(st->plan, rc, "%s", err.message);
     return rc == 0 && known ? &TASK_TYPE : NULL;
 }

@@ -5,10 +5,9 @@
 #include "engine/wfcache.h"
 
 #include "base/mem.h"
+#include "engine/registry.h"
 #include "engine/task_type.h"
 #include "store/workflows.h"
-
-#include <stdio.h>
 
 #define ENGINE_WF_CACHE_MAX 1024u
 #define WFCACHE_ARENA_MAX   (64u * 1024 * 1024)
@@ -88,14 +87,7 @@ static int types_check(struct engine *e, struct str tenant, bool test_mode,
         struct str id = wf->nodes[i].type_id;
         int rc = task_type_known(e, tenant, test_mode, id, &known, err);
         if (rc != 0) return rc;
-        if (known) continue;
-        char pointer[64];
-        (void)snprintf(pointer, sizeof pointer, "/nodes/%zu/typeId", i);
-        return wopr_error_at(err, WOPR_E_VALIDATION, pointer,
-                             "node %zu has the type \"" STR_FMT "\", which this host does not "
-                             "execute and no worker has registered; register it "
-                             "(/v1/host/wopr/worker-types), then start the run again",
-                             i, STR_ARG(id));
+        if (!known) return registry_unserved(i, id, err);
     }
     return 0;
 }
@@ -144,9 +136,8 @@ int wfcache_by_hash(struct engine *e, const struct sha256 *hash, struct arena *a
                     struct workflow **out, struct wopr_error *err) {
     bool types_known, workers;
     struct str text;
-    struct wf_env env = {.accepted = true,
-                         .dialects = e->wf_env.dialects,
-                         .dialects_nr = e->wf_env.dialects_nr};
+    struct wf_env env = {
+        .accepted = true, .dialects = e->wf_env.dialects, .dialects_nr = e->wf_env.dialects_nr};
     struct workflow *wf = cache_find(e, hash, &types_known, &workers);
     if (!wf) {
         int rc = store_workflow_by_hash(e->store, hash, a, &text, err);
