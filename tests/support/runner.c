@@ -146,8 +146,9 @@ static void start_all_of(const struct mini_test *t) {
         start(t, NULL);
         return;
     }
-    const struct criterion_test_params p = t->params();
+    struct criterion_test_params p = t->params();
     for (size_t i = 0; i < p.length; i++) start(t, (char *)p.params + i * p.size);
+    if (p.cleanup != NULL) p.cleanup(&p);
 }
 
 static bool wanted(const struct mini_test *t) {

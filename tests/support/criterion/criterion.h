@@ -84,8 +84,10 @@ void mini_failed(bool fatal, const char *file, int line, const char *what, const
 
 #define cr_malloc malloc
 #define cr_free   free
-#define cr_make_param_array(type, array, len)                                                      \
-    (struct criterion_test_params) { .size = sizeof(type), .params = (array), .length = (len) }
+#define cr_make_param_array(type, array, len, release)                                             \
+    (struct criterion_test_params) {                                                               \
+        .size = sizeof(type), .params = (array), .length = (len), .cleanup = (release)             \
+    }
 
 /* What the message names is evaluated only after a failed check, and after the check. */
 #define MINI(ok, fatal, what, ...)                                                                 \

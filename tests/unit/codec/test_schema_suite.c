@@ -175,11 +175,13 @@ static void run_group(struct str group, const char *file, struct str skips, stru
     schema_set_free(set);
 }
 
+static void files_free(struct criterion_test_params *p) { cr_free(p->params); }
+
 ParameterizedTestParameters(schema_suite, behaves_as_the_official_suite_says) {
     size_t n = 0;
     struct suite_file *files = cr_malloc(FILES_MAX * sizeof *files);
     list_files(SUITE "tests/draft2020-12/", "", true, files, FILES_MAX, &n);
-    return cr_make_param_array(struct suite_file, files, n);
+    return cr_make_param_array(struct suite_file, files, n, files_free);
 }
 
 ParameterizedTest(struct suite_file *f, schema_suite, behaves_as_the_official_suite_says) {
