@@ -45,7 +45,9 @@ static int64_t run_with(struct plan_sealed row) {
     plan_sealed(c, &row);
     plan_ref(c);
     cr_assert_eq(kit_apply(&w, c), 0, "%s", w.err.message);
-    return c->run_no;
+    const int64_t run_no = c->run_no;
+    plan_unref(c);
+    return run_no;
 }
 
 static void reopen(const struct seal_secret *kek, int want) {
