@@ -66,7 +66,10 @@ void scene_play(const struct scene *sc) {
             world_load();
             if (sc->opened) cr_assert(sc->opened(), "%s: %s", sc->name, W.err.message);
             fault_vfs_style(t->style, t->sticky);
-            if (!fault_arm(t->sites, n)) break;
+            if (!fault_arm(t->sites, n)) {
+                if (sc->dropped) sc->dropped();
+                break;
+            }
             int rc = sc->act();
             round_end(sc, t, n, rc);
         }

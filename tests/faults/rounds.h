@@ -11,6 +11,7 @@
 struct scene {
     const char *name;
     bool (*opened)(void);  /* before the fault is armed; NULL: act opens (or not) by itself */
+    void (*dropped)(void); /* gives back what opened made when no act follows; may be NULL */
     int (*act)(void);      /* 0 or the code of what failed; closes nothing */
     void (*restart)(void); /* after the reopening, what a host that starts does; may be NULL */
     void (*check)(int rc); /* then; may be NULL */

@@ -131,14 +131,20 @@ static bool make(size_t i, struct world_run *r) {
     made[i] = world_plan(r);
     return made[i] != NULL;
 }
+static void drop_made(void) {
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        plan_unref(made[i]);
+        made[i] = NULL;
+    }
+}
 static int apply_made(size_t n) {
     int rcs[3], code = 0;
     int all = store_apply(W.store, made, n, rcs, &W.err);
     for (size_t i = 0; i < n; i++) {
         world_settle(made_for[i], made[i], rcs[i]);
-        plan_unref(made[i]);
         if (rcs[i] != 0) code = rcs[i];
     }
+    drop_made();
     return all != 0 ? all : code;
 }
 static int apply_one(void) { return apply_made(1); }
@@ -152,12 +158,14 @@ static int end_one(void) { /* the keyed plans and the terminal event */
 }
 
 Test(rounds, a_creation_is_all_or_nothing /* STORE-2, IDEM-12 */) {
-    static const struct scene sc = {.name = "create", .opened = make_create, .act = apply_one};
+    static const struct scene sc = {
+        .name = "create", .opened = make_create, .dropped = drop_made, .act = apply_one};
     prepare();
     scene_play(&sc);
 }
 Test(rounds, a_step_is_all_or_nothing /* STORE-2 */) {
-    static const struct scene sc = {.name = "step", .opened = make_step, .act = apply_one};
+    static const struct scene sc = {
+        .name = "step", .opened = make_step, .dropped = drop_made, .act = apply_one};
     prepare();
     scene_play(&sc);
 }
@@ -178,7 +186,7 @@ static bool make_fork(void) {
 static int apply_fork(void) {
     int rc = WOPR_E_INTERNAL, all = store_apply(W.store, made, 1, &rc, &W.err);
     world_fork_settle(made_for[0], rc);
-    plan_unref(made[0]);
+    drop_made();
     return all != 0 ? all : rc;
 }
 static void fork_check(int rc) { /* world_check has counted its events */
@@ -198,8 +206,11 @@ static void prepare_forks(void) {
     world_save();
 }
 Test(rounds, a_fork_is_all_or_nothing /* FORK-9, STORE-2 */) {
-    static const struct scene sc = {
-        .name = "fork", .opened = make_fork, .act = apply_fork, .check = fork_check};
+    static const struct scene sc = {.name = "fork",
+                                    .opened = make_fork,
+                                    .dropped = drop_made,
+                                    .act = apply_fork,
+                                    .check = fork_check};
     prepare_forks();
     scene_play(&sc);
 }
@@ -212,8 +223,11 @@ static bool make_batch(void) {
 static int apply_batch(void) { return apply_made(3); }
 
 Test(rounds, a_batch_is_all_or_nothing_plan_by_plan /* STORE-2 */) {
-    static const struct scene sc = {
-        .name = "batch", .opened = make_batch, .act = apply_batch, .stride = 40};
+    static const struct scene sc = {.name = "batch",
+                                    .opened = make_batch,
+                                    .dropped = drop_made,
+                                    .act = apply_batch,
+                                    .stride = 40};
     prepare();
     scene_play(&sc);
 }
@@ -494,8 +508,11 @@ static void prepare_sealed(void) {
 }
 
 Test(rounds, a_sealed_value_is_there_with_its_event_or_not_at_all /* OBS-71 */) {
-    static const struct scene sc = {
-        .name = "seal", .opened = make_sealed, .act = apply_one, .check = sealed_check};
+    static const struct scene sc = {.name = "seal",
+                                    .opened = make_sealed,
+                                    .dropped = drop_made,
+                                    .act = apply_one,
+                                    .check = sealed_check};
     prepare_sealed();
     scene_play(&sc);
 }
@@ -550,6 +567,7 @@ static void sealed_fork_check(int rc) {
 Test(rounds, a_fork_holds_what_is_sealed_or_is_not_made /* FORK-9, OBS-71 */) {
     static const struct scene sc = {.name = "fork with sealed values",
                                     .opened = make_sealed_fork,
+                                    .dropped = drop_made,
                                     .act = apply_fork,
                                     .check = sealed_fork_check};
     prepare_sealed();

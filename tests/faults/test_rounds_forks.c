@@ -220,7 +220,7 @@ Test(rounds_forks, names_of_removed_forks_go_with_the_last_or_a_retry_removes_th
     while (W.runs[LAST].done < STEPS)
         cr_assert_eq(world_apply(&W.runs[LAST]), 0, "%s", W.err.message);
     world_save();
-    run_state_free(W.runs[LAST].state);
+    for (size_t i = 0; i < W.runs_nr; i++) run_state_free(W.runs[i].state);
     W.runs_nr = 0;
     wanted_find();
     for (size_t i = 0; i < sizeof EMPTY / sizeof *EMPTY; i++)
@@ -241,10 +241,15 @@ static bool open_late_fork(void) {
     return true;
 }
 
+static void drop_late_fork(void) {
+    plan_unref(fork_plan);
+    fork_plan = NULL;
+}
+
 static int apply_late_fork(void) {
     int rc = WOPR_E_INTERNAL, all = store_apply(W.store, &fork_plan, 1, &rc, &W.err);
     world_fork_settle(young, rc);
-    plan_unref(fork_plan);
+    drop_late_fork();
     return all != 0 ? all : rc;
 }
 
@@ -270,6 +275,7 @@ static void late_fork_there(int rc) {
 Test(rounds_forks, a_fork_under_names_of_removed_ones_is_all_or_nothing /* FORK-9, FORK-18 */) {
     static const struct scene sc = {.name = "late fork",
                                     .opened = open_late_fork,
+                                    .dropped = drop_late_fork,
                                     .act = apply_late_fork,
                                     .check = late_fork_there,
                                     .stride = 12,

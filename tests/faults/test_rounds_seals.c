@@ -299,9 +299,14 @@ static bool open_last(void) {
     return true;
 }
 
+static void drop_last(void) {
+    plan_unref(last_plan);
+    last_plan = NULL;
+}
+
 static int apply_last(void) {
     int rc = WOPR_E_INTERNAL, all = store_apply(W.store, &last_plan, 1, &rc, &W.err);
-    plan_unref(last_plan);
+    drop_last();
     if (all != 0) rc = all;
     return rc == 0 ? sweep_all() : rc;
 }
@@ -319,6 +324,7 @@ static void last_ends(int rc) {
 Test(rounds_seals, an_end_and_its_pages_are_told_or_a_host_that_starts_goes_on /* OBS-71 */) {
     static const struct scene sc = {.name = "end and pages",
                                     .opened = open_last,
+                                    .dropped = drop_last,
                                     .act = apply_last,
                                     .restart = seals_restart,
                                     .check = last_ends,
