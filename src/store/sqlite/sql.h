@@ -168,8 +168,9 @@ void memo_plans_end(struct conn *c, const struct wal_head *before, bool committe
 
 /* --- migrate.c --- */
 MUST_CHECK int migrate(struct conn *c, bool may_write, struct wopr_error *err);
-/* Run every migration on an empty connection, recording nothing (verification compares with it). */
-MUST_CHECK int migrate_bare(sqlite3 *db, struct wopr_error *err);
+/* What all migrations lead to, on an empty connection, recording nothing (verification compares
+ * with it). */
+MUST_CHECK int schema_create(sqlite3 *db, struct wopr_error *err);
 
 /* --- alloc.c --- */
 void sqlite_setup(void); /* once per process: our allocator and mutexes, no memory statistics */

@@ -216,12 +216,12 @@ static int walk_guessed(const struct walk *w) {
     return rc;
 }
 
-/* Every trigger, index and table exists with the text of its migration. */
+/* Every trigger, index and table exists with the text that the migrations gave it. */
 static int walk_schema(const struct walk *w) {
     sqlite3 *ref = NULL;
     sqlite3_stmt *want = NULL, *have = NULL;
     int rc = sqlite3_open_v2(":memory:", &ref, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-    if (rc == SQLITE_OK && migrate_bare(ref, w->err) != 0) rc = SQLITE_ERROR;
+    if (rc == SQLITE_OK && schema_create(ref, w->err) != 0) rc = SQLITE_ERROR;
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v2(ref,
                                 "SELECT type, name, sql FROM sqlite_schema WHERE sql NOT NULL"

@@ -74,6 +74,71 @@ static const char *migration_text(const char *name) {
     return NULL;
 }
 
+/* Every migration in turn, as on a file that was there before the last of them. */
+static sqlite3 *migrated(void) {
+    sqlite3 *db;
+    cr_assert_eq(sqlite3_open(":memory:", &db), SQLITE_OK);
+    for (const struct embed_file *f = EMBED_FILES; f->name; f++)
+        if (strncmp(f->name, "migrations/sqlite/", 18) == 0)
+            cr_assert_eq(sqlite3_exec(db, f->data, NULL, NULL, NULL), SQLITE_OK, "%s: %s", f->name,
+                         sqlite3_errmsg(db));
+    return db;
+}
+
+/* The first number that the statement gives. */
+static int64_t number_of(sqlite3 *db, const char *sql) {
+    sqlite3_stmt *st;
+    cr_assert_eq(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK, "%s: %s", sql,
+                 sqlite3_errmsg(db));
+    cr_assert_eq(sqlite3_step(st), SQLITE_ROW, "%s", sql);
+    int64_t n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    return n;
+}
+
+/* What one has and the other has not, both ways. */
+static int64_t differences(sqlite3 *db, const char *mine, const char *theirs) {
+    char sql[2048];
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT (SELECT count(*) FROM (%s EXCEPT %s)) +"
+                   " (SELECT count(*) FROM (%s EXCEPT %s))",
+                   mine, theirs, theirs, mine);
+    return number_of(db, sql);
+}
+
+Test(open, a_new_file_is_what_the_migrations_lead_to /* STORE-15 */) {
+    static const char objects[] = "SELECT type, name, tbl_name, sql FROM %s.sqlite_schema"
+                                  " WHERE name <> 'schema_migrations'";
+    struct kit k;
+    char sql[400], mine[300], theirs[300];
+    sqlite3_stmt *tables;
+    int64_t migrations = 0;
+    kit_dir(&k);
+    cr_assert_eq(reopen(&k), 0, "%s", k.err.message);
+    sqlite3 *db = migrated();
+    (void)snprintf(sql, sizeof sql, "ATTACH '%s' AS made", k.path);
+    cr_assert_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+    (void)snprintf(mine, sizeof mine, objects, "main");
+    (void)snprintf(theirs, sizeof theirs, objects, "made");
+    cr_expect_eq(differences(db, mine, theirs), 0);
+    cr_expect_gt(number_of(db, "SELECT count(*) FROM made.sqlite_schema"), 100);
+    cr_assert_eq(sqlite3_prepare_v2(db, "SELECT name FROM main.sqlite_schema WHERE type = 'table'",
+                                    -1, &tables, NULL),
+                 SQLITE_OK);
+    while (sqlite3_step(tables) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(tables, 0);
+        (void)snprintf(mine, sizeof mine, "SELECT * FROM main.\"%s\"", name);
+        (void)snprintf(theirs, sizeof theirs, "SELECT * FROM made.\"%s\"", name);
+        cr_expect_eq(differences(db, mine, theirs), 0, "rows of %s", name);
+    }
+    sqlite3_finalize(tables);
+    for (const struct embed_file *f = EMBED_FILES; f->name; f++)
+        if (strncmp(f->name, "migrations/sqlite/", 18) == 0) migrations++;
+    cr_expect_eq(number_of(db, "SELECT count(*) FROM made.schema_migrations"), migrations);
+    sqlite3_close(db);
+    kit_down(&k);
+}
+
 /* Nothing else would ever remove them (F12). */
 Test(open, timers_of_ended_runs_are_removed_by_a_migration /* STORE-15 */) {
     static const char *const rows =
@@ -81,11 +146,8 @@ Test(open, timers_of_ended_runs_are_removed_by_a_migration /* STORE-15 */) {
         " shown_engine_version, created_ms, lease_epoch, status, next_seq) VALUES"
         " (7, 'a', 't', 0, 'w', 2, 1, 1, 0, 1, 7, 1), (8, 'b', 't', 0, 'w', 2, 1, 1, 0, 1, 2, 1);"
         "INSERT INTO timers VALUES (7, 1, 'n', 5, 5), (8, 1, 'n', 5, 5);";
-    struct wopr_error err;
-    sqlite3 *db;
     sqlite3_stmt *st;
-    cr_assert_eq(sqlite3_open(":memory:", &db), SQLITE_OK);
-    cr_assert_eq(migrate_bare(db, &err), 0, "%s", err.message);
+    sqlite3 *db = migrated();
     cr_assert_eq(sqlite3_exec(db, rows, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
     cr_assert_eq(sqlite3_exec(db, migration_text("0016_"), NULL, NULL, NULL), SQLITE_OK);
     cr_assert_eq(sqlite3_prepare_v2(db, "SELECT run_no FROM timers", -1, &st, NULL), SQLITE_OK);
