@@ -10,6 +10,7 @@
 #include "store/append.h"
 #include "store/events.h"
 #include "store/sqlite/sqlite.h"
+#include "store/upkeep.h"
 #include "support/folder.h"
 
 #include <criterion/criterion.h>
@@ -205,6 +206,19 @@ KIT_UNUSED static int64_t kit_number(struct kit *k, const char *sql) {
     sqlite3_close(db);
     return n;
 }
+/* Retention to its end, at most max runs: a call ends when its time is over. */
+KIT_UNUSED static int64_t kit_purge(struct kit *k, int64_t before_ms, int64_t now_ms,
+                                    unsigned max) {
+    int64_t n, all = 0;
+    bool more = true;
+    while (more && all < max) {
+        cr_assert_eq(store_purge_runs(k->s, before_ms, now_ms, max, &n, &more, &k->err), 0, "%s",
+                     k->err.message);
+        all += n;
+    }
+    return all;
+}
+
 /* Number of findings of a verification. */
 KIT_UNUSED static int kit_verify(struct kit *k) {
     int n = 0;

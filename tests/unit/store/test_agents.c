@@ -242,7 +242,6 @@ static int64_t held(void) {
 }
 
 Test(agents, runs_share_a_set_until_the_last_of_them_is_removed /* AGT-46, STORE-44 */) {
-    int64_t gone;
     struct run_origin o;
     struct agent_set_row set;
     int64_t one = create("run_1", SET_A, "sha256:a", true);
@@ -255,18 +254,16 @@ Test(agents, runs_share_a_set_until_the_last_of_them_is_removed /* AGT-46, STORE
     cr_assert_eq(store_agent_set(w.s, o.agents_no, w.a, &set, &w.err), 0);
     cr_expect(str_eq(set.definitions, SET_A) && str_eqc(set.digest, "sha256:a"));
     verify(0);
-    cr_assert_eq(store_purge_runs(w.s, 1800000000000, 1800000000000, 1, &gone, NULL, &w.err), 0);
-    cr_expect_eq(gone, 1);
+    cr_expect_eq(kit_purge(&w, 1800000000000, 1800000000000, 1), 1);
     cr_expect_eq(sets_nr(), 2, "another run holds it");
-    cr_assert_eq(store_purge_runs(w.s, 1800000000000, 1800000000000, 100, &gone, NULL, &w.err), 0);
-    cr_expect_eq(gone, 2);
+    cr_expect_eq(kit_purge(&w, 1800000000000, 1800000000000, 100), 2);
     cr_expect_eq(sets_nr(), 1);
     cr_expect_eq(held(), (int64_t)SET_B.n);
     verify(0);
 }
 
 Test(agents, a_fork_holds_the_set_when_its_source_is_gone /* AGT-46, STORE-44 */) {
-    int64_t gone, one = create("run_1", SET_A, "sha256:a", true);
+    int64_t one = create("run_1", SET_A, "sha256:a", true);
     struct plan *p = kit_fork("run_2", one, "run_1", 1);
     int rc = 0;
     p->create->meta.agents = SET_A;
@@ -276,16 +273,14 @@ Test(agents, a_fork_holds_the_set_when_its_source_is_gone /* AGT-46, STORE-44 */
     int64_t fork = p->run_no;
     plan_unref(p);
     cr_expect_eq(sets_nr(), 1);
-    cr_assert_eq(store_purge_runs(w.s, 1800000000000, 1800000000000, 100, &gone, NULL, &w.err), 0);
+    (void)kit_purge(&w, 1800000000000, 1800000000000, 100);
     cr_expect_eq(sets_nr(), 1, "the fork goes by it");
     verify(0);
     p = kit_append(fork, 1, 1, true);
     cr_assert_eq(store_apply(w.s, &p, 1, &rc, &w.err), 0, "%s", w.err.message);
     cr_assert_eq(rc, 0);
     plan_unref(p);
-    for (int i = 0; i < 3; i++)
-        cr_assert_eq(store_purge_runs(w.s, 1800000000000, 1800000000000, 100, &gone, NULL, &w.err),
-                     0);
+    for (int i = 0; i < 3; i++) (void)kit_purge(&w, 1800000000000, 1800000000000, 100);
     cr_expect_eq(sets_nr(), 0);
     cr_expect_eq(held(), 0);
     verify(0);

@@ -87,13 +87,11 @@ Test(store_children, can_be_filtered_for_in_a_list) {
 
 Test(store_children, outlive_retention_while_their_parent_may_ask /* STORE-44 */) {
     const int64_t ended = 1700000000500;
-    int64_t p = kit_run(&w, "run_p", 1), n;
+    int64_t p = kit_run(&w, "run_p", 1);
     end_run(child_run("run_a", "run_p", CHILD_AWAITED));
-    cr_assert_eq(store_purge_runs(w.s, ended + 1, ended + 2, 10, &n, NULL, &w.err), 0);
-    cr_expect_eq(n, 0);
+    cr_expect_eq(kit_purge(&w, ended + 1, ended + 2, 10), 0);
     end_run(p);
-    cr_assert_eq(store_purge_runs(w.s, ended + 1, ended + 2, 10, &n, NULL, &w.err), 0);
-    cr_expect_eq(n, 2);
+    cr_expect_eq(kit_purge(&w, ended + 1, ended + 2, 10), 2);
 }
 
 Test(store_children, a_parent_that_waits_in_vain_is_found) {

@@ -134,14 +134,12 @@ Test(store_fork, a_refused_key_leaves_no_fork /* FORK-1 */) {
 }
 
 Test(store_fork, an_old_run_replayed_today_is_kept_as_long_as_others /* STORE-44 */) {
-    int64_t deleted = -1, no = put(fork_at("run_f", 5));
+    int64_t no = put(fork_at("run_f", 5));
     struct plan *p = kit_append(no, 5, 1, true);
     p->update.completed_ms = 1000; /* the source's time */
     cr_assert_eq(kit_apply(&w, p), 0);
-    cr_assert_eq(store_purge_runs(w.s, 2000, 2000, 10, &deleted, NULL, &w.err), 0);
-    cr_expect_eq(deleted, 0);
-    cr_assert_eq(store_purge_runs(w.s, 1700000000001, 2000, 10, &deleted, NULL, &w.err), 0);
-    cr_expect_eq(deleted, 1);
+    cr_expect_eq(kit_purge(&w, 2000, 2000, 10), 0);
+    cr_expect_eq(kit_purge(&w, 1700000000001, 2000, 10), 1);
 }
 
 Test(store_fork, artifacts_told_before_the_cut_are_copied) {

@@ -180,12 +180,15 @@ Test(store_fork_purge, a_removed_fork_is_named_for_its_forks /* FORK-18, STORE-4
 
 /* Steps of SQLite's machine in a look of retention that finds nothing. */
 static int64_t look_cost(void) {
-    bool more;
+    bool more = true;
     int64_t n = -1;
     purge_all();
-    kit_steps_begin(&w);
-    cr_assert_eq(store_purge_runs(w.s, ENDED + 1, ENDED + DAY, 1000, &n, &more, &w.err), 0);
-    int64_t ops = kit_steps_end(&w);
+    int64_t ops = 0;
+    for (int i = 0; i < 20 && more; i++) { /* one whose time was not over before its end */
+        kit_steps_begin(&w);
+        cr_assert_eq(store_purge_runs(w.s, ENDED + 1, ENDED + DAY, 1000, &n, &more, &w.err), 0);
+        ops = kit_steps_end(&w);
+    }
     cr_assert(n == 0 && !more);
     return ops;
 }

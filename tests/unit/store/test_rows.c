@@ -275,17 +275,14 @@ Test(rows, a_run_is_given_to_the_last_who_asked /* STORE-33, STORE-40 */) {
 }
 
 Test(rows, retention_takes_whole_runs_and_leaves_a_stone /* STORE-44 */) {
-    int64_t n = 0;
     struct run_head h;
     struct store_counts c;
     int64_t no = kit_run(&w, "run_1", 3), other = kit_run(&w, "run_2", 3);
     cr_assert_eq(kit_apply(&w, full_plan(other)), WOPR_E_STALE);
     cr_assert_eq(kit_apply(&w, kit_append(no, 3, 1, true)), 0);
     int64_t ended = 1700000000500, day = 86400000;
-    cr_assert_eq(store_purge_runs(w.s, ended, ended + day, 10, &n, NULL, &w.err), 0);
-    cr_assert_eq(n, 0);
-    cr_assert_eq(store_purge_runs(w.s, ended + 1, ended + day, 10, &n, NULL, &w.err), 0);
-    cr_assert_eq(n, 1, "%s", w.err.message);
+    cr_assert_eq(kit_purge(&w, ended, ended + day, 10), 0);
+    cr_assert_eq(kit_purge(&w, ended + 1, ended + day, 10), 1);
     cr_assert_eq(store_run_head(w.s, KIT_TENANT, false, STR("run_1"), w.a, &h, &w.err),
                  WOPR_E_EXPIRED);
     cr_assert_eq(store_run_head(w.s, STR("tenant-b"), false, STR("run_1"), w.a, &h, &w.err),
@@ -297,7 +294,7 @@ Test(rows, retention_takes_whole_runs_and_leaves_a_stone /* STORE-44 */) {
     cr_assert_eq(kit_verify(&w), 0);
     cr_assert_eq(kit_foreign(&w, "DELETE FROM events") & 0xff, SQLITE_CONSTRAINT,
                  "the triggers are closed again");
-    cr_assert_eq(store_purge_runs(w.s, 0, ended + 100 * day, 10, &n, NULL, &w.err), 0);
+    (void)kit_purge(&w, 0, ended + 100 * day, 10);
     cr_assert_eq(store_run_head(w.s, KIT_TENANT, false, STR("run_1"), w.a, &h, &w.err),
                  WOPR_E_NOT_FOUND);
     cr_assert_gt(kit_run(&w, "run_3", 1), other, "numbers are never given twice");

@@ -220,12 +220,15 @@ Test(store_sealed_ends, a_run_that_is_removed_takes_its_rest_along) {
 
 /* Steps of SQLite's machine in a look that finds nothing. */
 static int64_t look_cost(void) {
-    bool more;
+    bool more = true;
     int64_t n = -1;
     purge();
-    kit_steps_begin(&w);
-    cr_assert_eq(store_purge_runs(w.s, ENDED + 1, ENDED + DAY, 1000, &n, &more, &w.err), 0);
-    int64_t ops = kit_steps_end(&w);
+    int64_t ops = 0;
+    for (int i = 0; i < 20 && more; i++) { /* one whose time was not over before its end */
+        kit_steps_begin(&w);
+        cr_assert_eq(store_purge_runs(w.s, ENDED + 1, ENDED + DAY, 1000, &n, &more, &w.err), 0);
+        ops = kit_steps_end(&w);
+    }
     cr_assert(n == 0 && !more);
     return ops;
 }
@@ -342,10 +345,8 @@ Test(store_sealed_ends, a_look_passes_no_source_of_a_branch_that_waits /* STORE-
 
 /* Its first step may still read on where it was cut; an hour later it has been made. */
 Test(store_sealed_ends, the_source_of_a_young_branch_stays /* FORK-11 */) {
-    bool more;
-    int64_t n;
     branch_waiting(1);
-    cr_assert_eq(store_purge_runs(w.s, ENDED + 1, ENDED + 1, 1000, &n, &more, &w.err), 0);
+    (void)kit_purge(&w, ENDED + 1, ENDED + 1, 1000);
     cr_expect_eq(head_of("src_1"), 0);
     purge();
     cr_expect_eq(head_of("src_1"), WOPR_E_EXPIRED);
