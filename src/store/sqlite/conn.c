@@ -125,6 +125,17 @@ static int on_busy(void *ctx, int times) {
     return 1;
 }
 
+/* A new file is switched by whoever comes first.  Two that both read it and now want to write would
+ * wait for each other, so SQLite refuses one of them at once, without asking on_busy. */
+static int wal_enter(struct conn *c, struct wopr_error *err) {
+    const uint64_t end = clock_mono_ms() + (uint64_t)c->store->cfg.busy_timeout_ms;
+    int rc;
+    while ((rc = conn_exec(c, "PRAGMA journal_mode = WAL", err)) == WOPR_E_BUSY &&
+           clock_mono_ms() < end)
+        sqlite3_sleep(BUSY_SLEEP_MS);
+    return rc;
+}
+
 static int conn_setup(struct conn *c, bool write, struct wopr_error *err) {
     static const char *const syncs[] = {"FULL", "NORMAL", "OFF"};
     const struct store *s = c->store;
@@ -140,15 +151,15 @@ static int conn_setup(struct conn *c, bool write, struct wopr_error *err) {
                      STORE_READER_CACHE_KB);
     else
         n = snprintf(sql, sizeof sql,
-                     "PRAGMA journal_mode = WAL; PRAGMA synchronous = %s; PRAGMA foreign_keys = ON;"
+                     "PRAGMA synchronous = %s; PRAGMA foreign_keys = ON;"
                      " PRAGMA trusted_schema = OFF; PRAGMA recursive_triggers = ON;"
                      " PRAGMA cache_size = -%d; PRAGMA journal_size_limit = %d;"
                      " PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;",
                      syncs[s->cfg.sync], STORE_WRITER_CACHE_KB, STORE_WAL_KEEP_BYTES);
     ASSERT(n > 0 && (size_t)n < sizeof sql);
-    int rc = conn_exec(c, sql, err);
-    if (rc != 0) return rc;
-    if (!write) return 0;
+    int rc = write ? wal_enter(c, err) : 0;
+    if (rc == 0) rc = conn_exec(c, sql, err);
+    if (rc != 0 || !write) return rc;
     /* Replaces the automatic checkpoint, which would sit inside the commit (store_checkpoint). */
     sqlite3_wal_hook(c->db, on_wal, c->store);
     /* The triggers of the file guard it against other programs.  This connection's own statements
