@@ -1,11 +1,12 @@
 /*
  * runner.c: runs the tests that criterion/criterion.h of this folder collected; see there.
  * Of Criterion's options it takes --filter SUITE/TEST (wildcards), --jobs N, --list and --verbose,
- * which prints a line with the time of each test as it ends.
+ * which prints a line with the time of each test as it ends.  WOPR_TESTS_OF: see its_turn().
  */
 #define _GNU_SOURCE /* sigabbrev_np */
 #include <criterion/criterion.h>
 
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,11 +16,19 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_SKIPPED = 77, EXIT_FAILED = 1, EXIT_USAGE = 2, TIMEOUT_DEFAULT_S = 300, JOBS_MAX = 16 };
+enum {
+    EXIT_SKIPPED = 77,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    TIMEOUT_DEFAULT_S = 300,
+    JOBS_MAX = 16,
+    REPORT_FD_MIN = 3
+};
 
 static struct mini_test *tests;
 static struct mini_suite *suites;
 static unsigned failures; /* of the running test, in its own process */
+static int report_fd = STDERR_FILENO;
 
 void mini_add_test(struct mini_test *t) {
     struct mini_test **at = &tests;
@@ -32,24 +41,29 @@ void mini_add_suite(struct mini_suite *s) {
     suites = s;
 }
 
+/* What a test said of itself, to where the program's messages went at first: a test may have put
+ * a pipe of its own there (capture.h). */
+static void say(const char *format, va_list ap) {
+    (void)vdprintf(report_fd, format, ap);
+    (void)dprintf(report_fd, "\n");
+}
+
 void mini_failed(bool fatal, const char *file, int line, const char *what, const char *format,
                  ...) {
     va_list ap;
     failures++;
-    fprintf(stderr, "%s:%d: failed: %s", file, line, what);
+    (void)dprintf(report_fd, "%s:%d: failed: %s", file, line, what);
     va_start(ap, format);
-    vfprintf(stderr, format, ap);
+    say(format, ap);
     va_end(ap);
-    fputc('\n', stderr);
     if (fatal) _exit(EXIT_FAILED);
 }
 
 void mini_skip(const char *format, ...) {
     va_list ap;
     va_start(ap, format);
-    vfprintf(stderr, format, ap);
+    say(format, ap);
     va_end(ap);
-    fputc('\n', stderr);
     _exit(EXIT_SKIPPED);
 }
 
@@ -157,6 +171,18 @@ static bool wanted(const struct mini_test *t) {
     return !t->options.disabled && fnmatch(options.filter, name, 0) == 0;
 }
 
+static unsigned long from_environment(const char *name) {
+    const char *text = getenv(name);
+    return text != NULL ? strtoul(text, NULL, 10) : 0;
+}
+
+/* WOPR_TESTS_OF=N: of all that are wanted each Nth is played, from number WOPR_TESTS_TURN on. */
+static bool its_turn(void) {
+    static unsigned long n;
+    unsigned long of = from_environment("WOPR_TESTS_OF");
+    return of <= 1 || n++ % of == from_environment("WOPR_TESTS_TURN") % of;
+}
+
 /* The value of an option that begins with this name: "--name VALUE" or "--name=VALUE". */
 static const char *value(const char *name, char ***at) {
     const size_t n = strlen(name);
@@ -190,9 +216,11 @@ static void parse(char **argv) {
 int main(int argc, char **argv) {
     (void)argc;
     parse(argv + 1);
+    int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, REPORT_FD_MIN);
+    if (fd >= 0) report_fd = fd;
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (struct mini_test *t = tests; t != NULL; t = t->next) {
-        if (!wanted(t)) continue;
+        if (!wanted(t) || !its_turn()) continue;
         if (options.list) printf("%s/%s\n", t->suite, t->name);
         else start_all_of(t);
     }

@@ -93,8 +93,8 @@ Test(engine_fork, a_cancelled_source_is_cancelled_again /* FORK-12 */) {
 }
 
 Test(engine_fork, a_pause_of_the_source_is_not_inherited /* FORK-19, WF-44 */) {
-    struct str r =
-        start(NODE("d", "core.delay", "\"ms\":60", "") "," NODE("n", "core.noop", "", ""),
+    struct str r = /* long enough for a pause to be in time, on however slow a machine */
+        start(NODE("d", "core.delay", "\"ms\":1500", "") "," NODE("n", "core.noop", "", ""),
               EDGE("e", "d", "n", ""), 0);
     world_wait_event(r, EV_NODE_STARTED, 1);
     cr_assert_eq(world_pause(r, DRAIN_CURRENT_NODE), 0);
