@@ -207,13 +207,25 @@ def kills_lose_and_double_nothing(wopr, folder):
 
 
 def calls_at_once_are_one_call(wopr, folder):
-    """V-PR-10: eight times the same advance at once is one plan; the answer of a person and that of the agent, too: one of them is told."""
-    h = Host(wopr, folder, [LINEAR], "races")
-    client, answers = Client(h), []
+    """V-PR-10: eight times the same advance at once is one plan; the answer of a person and that of the agent, too: one of them is told.  By one
+    host, and by two on one file."""
+    for count in (1, 2):
+        first = Host(wopr, folder, [LINEAR], "races%d-a" % count)
+        hosts = [first] + [Host(wopr, folder, [LINEAR], "races%d-b" % count, db=first.db) for _ in range(count - 1)]
+        same_advances_at_once(hosts)
+        person_and_agent_at_once(hosts)
+        for h in hosts:
+            h.end()
+        first.verify(16)
+
+
+def same_advances_at_once(hosts):
+    client, answers = Client(hosts[0]), []
     for _ in range(6):
         s = client.tool("start_workflow", workflowId="project.line")
         call = {"stateToken": s["stateToken"], "ackToken": s["ackToken"], "output": {"notesMarkdown": "n"}}
-        threads = [threading.Thread(target=lambda: answers.append(jcs(Client(h).tool("continue_workflow", **call)))) for _ in range(8)]
+        threads = [threading.Thread(target=lambda at: answers.append(jcs(Client(at).tool("continue_workflow", **call))), args=(hosts[i % len(hosts)],))
+                   for i in range(8)]
         for t in threads:
             t.start()
         for t in threads:
@@ -223,13 +235,17 @@ def calls_at_once_are_one_call(wopr, folder):
         events = client.get("/v1/x-workrail/sessions/%s/bundle" % s["session"]["sessionId"])["session"]["events"]
         expect([e["kind"] for e in events].count("advance_recorded") == 1, "one plan: %s" % events)
         answers.clear()
+
+
+def person_and_agent_at_once(hosts):
+    client = Client(hosts[0])
     for i in range(10):
         s = client.tool("start_workflow", workflowId="project.line")
         path = "/v1/runs/%s/interrupts/%s" % (s["session"]["runId"], payload(s["stateToken"])["nodeId"])
         got = {}
-        person = threading.Thread(target=lambda: got.update(person=Client(h).ask("POST", path, {"resumeValue": {"output": {"notesMarkdown": "p"}}})[0]))
-        agent = threading.Thread(target=lambda: got.update(agent=Client(h).tool("continue_workflow", stateToken=s["stateToken"], ackToken=s["ackToken"],
-                                                                              output={"notesMarkdown": "a"}).get("code", "ok")))
+        person = threading.Thread(target=lambda: got.update(person=Client(hosts[0]).ask("POST", path, {"resumeValue": {"output": {"notesMarkdown": "p"}}})[0]))
+        agent = threading.Thread(target=lambda: got.update(agent=Client(hosts[-1]).tool("continue_workflow", stateToken=s["stateToken"], ackToken=s["ackToken"],
+                                                                                      output={"notesMarkdown": "a"}).get("code", "ok")))
         for t in ([person, agent], [agent, person])[i % 2]:
             t.start()
         person.join()
@@ -237,8 +253,6 @@ def calls_at_once_are_one_call(wopr, folder):
         nodes = client.get("/v1/x-workrail/sessions/" + s["session"]["sessionId"])["runs"][0]["nodes"]
         won = (got["person"] == 200) + (got["agent"] == "ok")
         expect(len(nodes) == 1 + won and won and got["agent"] in ("ok", "TOKEN_SESSION_LOCKED") and got["person"] in (200, 409, 503), "%s: %d nodes" % (got, len(nodes)))
-    h.end()
-    h.verify(16)
 
 
 def ranked(sessions, head, branch, words):
