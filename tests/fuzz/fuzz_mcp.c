@@ -1,5 +1,5 @@
 /*
- * fuzz_mcp.c: messages of MCP, of any bytes, with any headers.
+ * fuzz_mcp.c: messages of MCP, and batches of them, of any bytes, with any headers.
  *  - an answer is one line, a response of JSON-RPC 2.0 with a result or an error and, when an id
  *    could be read, that id as it was spelled; nothing is answered to what asks nothing;
  *  - the same message twice gives the same answer: nothing is remembered;
@@ -50,11 +50,17 @@ static struct mcp_server *server(void) {
     return s;
 }
 
-static bool answer(struct str text, const struct mcp_headers *h, unsigned scopes, struct arena *a,
+/* Who sends: 1 and 2 are scopes. */
+enum { SENDER_WANTS_TEXT = 4, SENDER_IN_BATCH = 8, SENDER_BITS = 7 };
+
+static bool answer(struct str text, const struct mcp_headers *h, unsigned sender, struct arena *a,
                    struct mcp_exchange *x, struct buf *out) {
     static const struct mcp_carrier NOBODY = {NULL};
-    const struct mcp_origin from = {
-        .who = {.scopes = scopes}, .arena = a, .carrier = &NOBODY, .wants_text = (scopes & 4) != 0};
+    const struct mcp_origin from = {.who = {.scopes = sender & SENDER_BITS},
+                                    .arena = a,
+                                    .carrier = &NOBODY,
+                                    .wants_text = (sender & SENDER_WANTS_TEXT) != 0,
+                                    .in_batch = (sender & SENDER_IN_BATCH) != 0};
     *x = (struct mcp_exchange){.server = NULL};
     enum mcp_step step = mcp_begin(server(), x, text, h, &from);
     if (step == MCP_NOTHING) return false;
@@ -83,19 +89,15 @@ static struct str headers_take(struct str text, struct mcp_headers *h) {
     return text;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
-    if (len < 1 || len > FUZZ_BYTES_MAX) return 0;
-    struct mcp_headers h = {{0}, {0}, {0}, {0}};
+static void message_look(struct str text, const struct mcp_headers *h, unsigned sender) {
     struct mcp_exchange x, again;
     struct arena *a = arena_new(ARENA_BYTES), *b = arena_new(ARENA_BYTES);
     struct buf one, two;
     buf_init(&one, ARENA_BYTES);
     buf_init(&two, ARENA_BYTES);
-    unsigned scopes = data[0] & 7u;
-    struct str text = headers_take(str_n((const char *)data + 1, len - 1), &h);
     if (a && b) {
-        bool answered = answer(text, &h, scopes, a, &x, &one);
-        ASSERT(answered == answer(text, &h, scopes, b, &again, &two));
+        bool answered = answer(text, h, sender, a, &x, &one);
+        ASSERT(answered == answer(text, h, sender, b, &again, &two));
         ASSERT(str_eq(buf_str(&one), buf_str(&two)) && x.verdict == again.verdict);
         if (answered && !buf_failed(&one)) answer_look(buf_str(&one), &x);
         ASSERT(answered || x.verdict == MCP_ACCEPTED);
@@ -104,5 +106,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     buf_fini(&two);
     arena_free(a);
     arena_free(b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
+    if (len < 1 || len > FUZZ_BYTES_MAX) return 0;
+    struct mcp_headers h = {{0}, {0}, {0}, {0}};
+    struct json_elements messages;
+    struct mcp_error why;
+    unsigned sender = data[0] & SENDER_BITS;
+    struct str text = headers_take(str_n((const char *)data + 1, len - 1), &h);
+    struct arena *a = arena_new(ARENA_BYTES);
+    if (!a) return 0;
+    int code = mcp_batch_read(text, h.version, a, &messages, &why);
+    if (code == 1) {
+        ASSERT(messages.n > 0 && messages.n <= MCP_BATCH_MAX);
+        for (size_t i = 0; i < messages.n; i++)
+            message_look(messages.v[i], &h, sender | SENDER_IN_BATCH);
+    } else {
+        ASSERT(code == 0 || code == why.code);
+    }
+    message_look(text, &h, sender);
+    arena_free(a);
     return 0;
 }
