@@ -131,7 +131,7 @@ Test(http_seams, a_finished_run_without_room_to_render_it_is_503 /* ERR-9 */) {
     world_up(one_mib);
     int64_t no = world_run("r");
     world_append(no, "r", 0, LOG, sizeof LOG / sizeof LOG[0]);
-    snprintf(target, sizeof target, "/v1/runs/r/state?no=%lld&n=400000&final=1", (long long)no);
+    snprintf(target, sizeof target, "/v1/runs/r/state?no=%lld&n=600000&final=1", (long long)no);
     struct client *c = open_get(target);
     cr_assert(hear(c));
     cr_expect_eq(c->status, 503, "%d", c->status);

@@ -192,7 +192,7 @@ Test(journal_stats, lag_is_seen_while_it_lasts) {
     struct journal_reader *r;
     struct journal_stats s;
     sem_init(&bell, 0, 0);
-    begin(&(struct journal_config){.topic_bytes_max = 40000}, true);
+    begin(&(struct journal_config){.topic_bytes_max = 40000, .slow_commit_ms = 60000}, true);
     cr_assert_eq(append(kit_create("run_1", 1), &no), 0);
     cr_assert_eq(
         journal_reader_open(j, (&(struct journal_cursor){no, STR("run_1"), -1, &view, ring, &bell}),
