@@ -34,6 +34,7 @@ static void event_add(struct wr_event *v, size_t *nr, struct wr_event e) {
 static size_t events_make(bool chain, unsigned nodes, struct wr_event **out) {
     struct wr_event *v = ARENA_ARRAY(kit_a, struct wr_event, 3 * (size_t)nodes + 3), e;
     size_t nr = 0;
+    cr_assert_not_null(v);
     e = log_blank(WR_SESSION_CREATED, NULL);
     e.run_id = STR_NONE;
     event_add(v, &nr, e);
@@ -77,6 +78,7 @@ static uint64_t session_cost(void *ctx, unsigned nodes) {
     uint64_t cost = cpu_time_us() - from;
     wr_session_free(s);
     arena_reset(work_a);
+    arena_reset(kit_a); /* the events */
     return cost;
 }
 
