@@ -6,6 +6,7 @@
 #include "packs/archive.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 SCENARIO(pack_registry_publish);
 
@@ -14,7 +15,7 @@ SCENARIO(pack_registry_publish);
 /* A name that no other test publishes under, and a tarball for it. */
 static const char *name_new(void) {
     static unsigned nr;
-    return fmt("community.conformance-%lld.t%u", (long long)now_ms(), nr++);
+    return fmt("community.conformance-%lld-%d.t%u", (long long)now_ms(), (int)getpid(), nr++);
 }
 
 static const char *manifest_of(const char *name, const char *version) {
