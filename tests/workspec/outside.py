@@ -3,7 +3,8 @@
 outside.py: WorkSpec documents at the real program, by commands and over HTTP, beside a model that was written from docs/contract/50-workspec.md
 alone (model_*.py): what is found, planned, run, forked, answered and killed.
 usage: outside.py WOPR [NAME...]    (names of the functions below; default all)
-WOPR_WORKSPEC_DOCUMENTS: so many documents of a kind (60 unless set); WOPR_WORKSPEC_SEED: where chance begins.
+WOPR_WORKSPEC_DOCUMENTS: so many documents of a kind (60 unless set); WOPR_WORKSPEC_SEED: where chance begins; WOPR_WORKSPEC_COMMANDS: of so
+many documents one meets the commands as well (12 unless set).
 """
 import collections
 import http.client
@@ -27,6 +28,7 @@ from run import KEY, WAIT_S, Host, expect, play  # noqa: E402
 EVERY = int(os.environ.get("WOPR_TEST_EVERY", "1"))
 DOCUMENTS = max(10, int(os.environ.get("WOPR_WORKSPEC_DOCUMENTS", "60")) // EVERY)
 SEED = int(os.environ.get("WOPR_WORKSPEC_SEED", "1"))
+COMMANDS = int(os.environ.get("WOPR_WORKSPEC_COMMANDS", "12"))
 ENDS = ("completed", "failed", "cancelled")
 PROBLEM = ["type", "title", "severity", "detail", "instance", "metric_id", "context", "suggestions"]  # WS-22
 RECOVERY = ("lease.lost", "lease.acquired", "workflow.restored", "run.resumed")  # what a kill adds to a log
@@ -207,7 +209,7 @@ def documents_have_the_problems_and_the_plan_of_the_model(wopr, folder):
             expect(also["planSha256"] == digest and planned["documentSha256"] != also["documentSha256"], "%d: one plan of two spellings" % seed)
             del planned["documentSha256"]
             expect(same(plan(v), planned), "%d: the plan %s; the model: %s" % (seed, planned, plan(v)))
-        if seed % 12 == 0:
+        if seed % COMMANDS == 0:
             commands_say_the_same(wopr, folder, js, found["host"], digest if status == 200 else None)
     expect(good > DOCUMENTS, "many are good: %d" % good)
     h.end()
