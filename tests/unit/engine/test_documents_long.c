@@ -214,7 +214,7 @@ Test(documents_long, outputs_leave_out_what_a_run_cannot_keep_ws_137) {
 
 /* Each of many people is shown 200 KB: the first five, and the others how many changes. */
 Test(documents_long, open_questions_leave_out_what_a_run_cannot_keep_ws_137) {
-    enum { PEOPLE = 30, SHOWN = 5 };
+    enum { PEOPLE = 8, SHOWN = 5 };
     struct buf things, tasks;
     buf_init(&things, 4 << 20);
     buf_init(&tasks, 1 << 20);
