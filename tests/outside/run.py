@@ -24,6 +24,9 @@ FAILED = []
 def play(what, tests):
     """The tests of a file, or those that its arguments name after the program."""
     names = sys.argv[2:]
+    unknown = set(names) - {test.__name__ for test in tests}
+    if unknown:
+        sys.exit("%s: no test %s; there are: %s" % (what, " ".join(sorted(unknown)), " ".join(test.__name__ for test in tests)))
     with tempfile.TemporaryDirectory() as folder:
         for test in tests:
             if not names or test.__name__ in names:

@@ -224,6 +224,40 @@ def commands_say_the_same(wopr, folder, js, found, digest):
     expect(rc == 1 or xml.dom.minidom.parseString(out) is not None, "the picture is XML")
 
 
+def texts_of(out):
+    """The JSON texts of an output, one after the other."""
+    decoder, at, found = json.JSONDecoder(), 0, []
+    while out[at:].strip():
+        at += len(out[at:]) - len(out[at:].lstrip())
+        one, at = decoder.raw_decode(out, at)
+        found.append(one)
+    return found
+
+
+def commands_and_requests_find_the_same(wopr, folder):
+    """As the test before, of the verdict alone, a hundred documents a command; WOPR_WORKSPEC_DOCUMENTS=2500 makes ten thousand of them."""
+    h = Desk(wopr, folder)
+    bad = 0
+    for first in range(SEED, SEED + 4 * DOCUMENTS, 100):
+        paths, found = [], []
+        for seed in range(first, min(first + 100, SEED + 4 * DOCUMENTS)):
+            r = random.Random("both %d" % seed)
+            paths.append(os.path.join(folder, "d%d.json" % (seed - first)))
+            with open(paths[-1], "w", encoding="utf-8") as f:
+                json.dump(spread(r), f, ensure_ascii=r.random() < .5, indent=r.choice([None, 1]))
+            with open(paths[-1], "rb") as f:
+                status, got = h.send("POST", "/v1/workspec/validate", f.read())
+            expect(status == 200, "%d: %d %.300s" % (seed, status, got))
+            found.append(got["problems"])
+            bad += not got["ok"]
+        p = subprocess.run([wopr, "workspec", "validate", *paths, "--json"], capture_output=True, timeout=WAIT_S, check=False)
+        said = texts_of(p.stdout.decode())
+        differ = [first + i for i, (a, b) in enumerate(zip(said, found)) if a != b]
+        expect(len(said) == len(found) and not differ, "%d of %d texts, these differ: %s" % (len(said), len(found), differ))
+    expect(DOCUMENTS < bad < 4 * DOCUMENTS, "%d have problems" % bad)
+    h.end()
+
+
 ZONES = ["UTC", "Z", "Etc/UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Pacific/Apia", "Australia/Lord_Howe", "America/St_Johns",
          "Europe/Dublin", "Nowhere/X", "../../etc/passwd", "/etc/localtime", "localtime", "", "utc", "Europe/Berlin "]
 DAYS = ["2026-03-29", "2026-10-25", "2026-11-01", "2024-02-29", "2023-02-29", "1900-02-29", "2000-02-29", "2100-02-28", "0000-01-01", "1950-01-02",
@@ -625,7 +659,7 @@ def odd_texts_are_read_or_refused(wopr, _):
     expect(command(wopr, "".join(" " * i + "a:\n" for i in range(2000)), "validate", "-", "--yaml")[0] == 1, "deep blocks")
 
 
-TESTS = [documents_have_the_problems_and_the_plan_of_the_model, dates_zones_and_durations_are_those_of_the_model,
+TESTS = [documents_have_the_problems_and_the_plan_of_the_model, commands_and_requests_find_the_same, dates_zones_and_durations_are_those_of_the_model,
          runs_and_their_forks_come_to_the_world_of_the_model, people_answer_in_any_order_and_replays_repeat_it,
          whatever_people_do_while_tasks_run_is_replayed, two_wait_and_the_second_answers_first,
          e_1_and_e_4_go_on_wherever_they_are_cut_and_their_host_killed, kills_lose_and_double_nothing, bounds_are_told_before_a_run_begins,
