@@ -702,7 +702,7 @@ test("memory stays where it is while a page tails", { timeout: LIMIT.timeout + S
   const page = await tab({ hash: `#/run/${run}` });
   const cdp = await page.createCDPSession();
   await cdp.send("Performance.enable");
-  const length = () => page.$eval("#details .tools [role=status]", (e) => Number(e.innerText.replace(/\D/g, "")));
+  const length = () => page.$$eval("#details .tools [role=status]", ([e]) => Number(e?.innerText.replace(/\D/g, "") ?? 0)); // none before the page shows the run
   const samples = [];
   const from = Date.now();
   const next = async (i) => {
