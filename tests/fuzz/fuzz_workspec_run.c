@@ -2,7 +2,8 @@
  * fuzz_workspec_run.c: runs of documents out of any bytes, without an engine.
  *  - what is stored (a first line of any bytes, a document of any bytes) compiles or is refused;
  *  - inputs.world of any bytes is accepted or refused, and accepted again when the run is loaded;
- *  - what the program says is next its fold accepts, whoever accepts or rejects; every run ends;
+ *  - what the program says is next its fold accepts, whoever accepts or rejects; every run ends, but
+ *    for those of documents that validation refuses, whose tasks may wait for each other;
  *  - the log, folded again, cut anywhere too, is accepted and leads to what came next (WS-114);
  *  - so does the image of the state there (WS-142), and damaged images are refused or harmless.
  */
@@ -10,6 +11,7 @@
 #include "domain/program.h"
 #include "domain/state_save.h"
 #include "workspec/language.h"
+#include "workspec/validate.h"
 
 enum {
     FUZZ_BYTES_MAX = 1 << 14,
@@ -35,7 +37,8 @@ struct play {
     struct plan *log;
     uint64_t dice;
     int64_t now_ms;
-    bool refused; /* an event did not fit */
+    bool refused;    /* an event did not fit */
+    struct str text; /* what is stored */
 };
 
 static unsigned roll(struct play *p, unsigned n) {
@@ -93,11 +96,28 @@ static struct program_action next_of(struct play *p, struct run_state *s, struct
     return act;
 }
 
+/* Whether validation refuses the document, so that no host stores it (WS-93). */
+static bool document_bad(const struct play *p) {
+    const struct ws_options o = {.profile = WS_HOST};
+    struct wopr_error err = {0};
+    enum ws_format format;
+    struct ws_report r;
+    struct ws_doc doc;
+    struct str bytes;
+    ASSERT(ws_stored_open(p->text, &format, &bytes));
+    if (ws_parse(bytes, format, &WS_LIMITS_DEFAULT, p->a, &doc, &err) != 0) return true;
+    ws_report_init(&r, p->a);
+    bool bad = ws_validate(&doc, &o, &r, &err) == 0 && !ws_report_ok(&r);
+    ws_report_fini(&r);
+    return bad;
+}
+
 /* true: the run goes on. */
 static bool step(struct play *p) {
     struct program_action act = next_of(p, p->s, p->log->arena);
     switch (act.what) {
     case PROGRAM_WAIT:
+        if (act.at_ms == 0 && document_bad(p)) return false; /* tasks that wait for each other */
         ASSERT(act.at_ms > p->now_ms); /* only the clock can be waited for: all is answered */
         p->now_ms = act.at_ms;
         return true;
@@ -204,8 +224,11 @@ static const char *const OPTIONS[] = {
 
 static void check_text(struct str text, struct str inputs, uint64_t dice) {
     const struct wf_env env = {.dialects = &WS_DIALECT, .dialects_nr = 1};
-    struct play p = {
-        .a = arena_new(ARENA_MAX), .log = plan_new(), .dice = dice | 1, .now_ms = 1000};
+    struct play p = {.a = arena_new(ARENA_MAX),
+                     .log = plan_new(),
+                     .dice = dice | 1,
+                     .now_ms = 1000,
+                     .text = text};
     struct wopr_error err = {0};
     ASSERT(p.a != NULL && p.log != NULL);
     int rc = workflow_compile(text, &env, &p.wf, &err);
