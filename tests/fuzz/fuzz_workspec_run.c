@@ -2,8 +2,8 @@
  * fuzz_workspec_run.c: runs of documents out of any bytes, without an engine.
  *  - what is stored (a first line of any bytes, a document of any bytes) compiles or is refused;
  *  - inputs.world of any bytes is accepted or refused, and accepted again when the run is loaded;
- *  - what the program says is next its fold accepts, whoever accepts or rejects; every run ends, but
- *    for those of documents that validation refuses, whose tasks may wait for each other;
+ *  - what the program says is next its fold accepts, whoever accepts or rejects; every run ends,
+ *    but for those of documents that validation refuses, whose tasks may wait for each other;
  *  - the log, folded again, cut anywhere too, is accepted and leads to what came next (WS-114);
  *  - so does the image of the state there (WS-142), and damaged images are refused or harmless.
  */
