@@ -2,7 +2,7 @@
 """
 beside_workspec.py: how long a document of 1,000 tasks takes to be validated, by this host (in the process of wopr-bench, the least; and one request
 over HTTP, all of it) and by the public validator (in its own process, after it has warmed up): the least and the median of so many rounds.
-Exit 1: in process this one took longer.
+Exit 1: a request with the profile host took longer.  In process neither HTTP nor the dry run (H17), which the public validator has not, is counted.
 usage: beside_workspec.py WOPR BENCH FOLDER [ROUNDS]    BENCH: wopr-bench; FOLDER: a checkout of the WorkSpec repository (packages/workspec); needs node
 """
 import json
@@ -61,7 +61,7 @@ def main():
         subprocess.run([bench, "workspec", "--rounds", str(rounds), "--json", result], stdout=subprocess.DEVNULL, check=True, timeout=600)
         with open(result, encoding="utf-8") as f:
             ours = json.load(f)["results"]["check_us_per_task_%d" % TASKS]["value"] * TASKS / 1e3
-        rows["this host, in process, profile host"] = [ours]
+        rows["this host, in process, no dry run"] = [ours]
         h = Desk(wopr, folder)
         for profile in ("reference", "host"):
             times = rows["this host over HTTP, profile " + profile] = []
@@ -75,7 +75,7 @@ def main():
     print("%d bytes, %d tasks" % (len(text), TASKS))
     for name, times in rows.items():
         print("%-40s least %6.2f ms, median %6.2f ms" % (name, min(times), statistics.median(times)))
-    return 0 if ours <= min(rows["public validator, in process"]) else 1
+    return 0 if min(times) <= min(rows["public validator, in process"]) else 1
 
 
 if __name__ == "__main__":

@@ -11,17 +11,6 @@
 #include <limits.h>
 #include <malloc.h>
 
-static const struct ws_limits WIDE = {.bytes = SIZE_MAX,
-                                      .depth = 64,
-                                      .values = SIZE_MAX,
-                                      .objects = SIZE_MAX,
-                                      .tasks = SIZE_MAX,
-                                      .task_interactions = 1000,
-                                      .interactions = SIZE_MAX,
-                                      .changes = SIZE_MAX,
-                                      .dependencies = 1000,
-                                      .locations = 1000};
-
 struct shape {
     unsigned at_once; /* tasks of a quarter of an hour, each with a performer of its own */
     bool chain;       /* a task waits for the one before it of its performer */
@@ -91,7 +80,7 @@ static void plan_play(const struct ws_plan *p, struct arena *a) {
 
 static uint64_t document_cost(void *ctx, unsigned tasks) {
     const struct shape *s = ctx;
-    const struct ws_options o = {.profile = WS_HOST, .limits = &WIDE};
+    const struct ws_options o = {.profile = WS_HOST};
     struct wopr_error err = {0};
     struct arena *a = arena_new(SIZE_MAX / 2);
     struct ws_doc doc;
@@ -102,7 +91,8 @@ static uint64_t document_cost(void *ctx, unsigned tasks) {
     buf_init(&b, SIZE_MAX / 2);
     document_put(&b, s, tasks);
     uint64_t from = cpu_time_us();
-    cr_assert_eq(ws_parse(buf_str(&b), WS_JSON, &WIDE, a, &doc, &err), 0, "%s", err.message);
+    cr_assert_eq(ws_parse(buf_str(&b), WS_JSON, &WS_LIMITS_DEFAULT, a, &doc, &err), 0, "%s",
+                 err.message);
     ws_report_init(&r, a);
     cr_assert_eq(ws_validate(&doc, &o, &r, &err), 0, "%s", err.message);
     cr_assert(ws_report_ok(&r), "%.*s %.*s", r.nr ? (int)r.v[0].instance.n : 0,
