@@ -178,7 +178,8 @@ int cmd_interrupts(const struct options *o) {
 }
 
 /* ------------------------------------------------------------------ forks */
-enum { FORK_CONNS_MAX = 16, FORK_EVENTS_MAX = 400000, FORKS_CHECKED = 64, FORK_PARTS = 5 };
+enum { FORK_CONNS_MAX = 16, FORK_EVENTS_MAX = 400000, FORKS_CHECKED = 64, FORKS_ALONE = 64 };
+enum { FORK_PARTS = 8 }; /* of the time: two for each length */
 enum { REPLAYS = 5, REPLAY_EVENTS = 1000, LOOP_FIXED_EVENTS = 7, LOOP_ROUND_EVENTS = 5 };
 struct forks {
     struct target t;
@@ -260,10 +261,31 @@ static int forks_check(const struct forks *f, int64_t last) {
     return 0;
 }
 
+/* Closed loop of at most max forks over so many connections, for a part of the time; rate: of the
+ * answers. */
+static int forks_load(struct forks *f, const struct options *o, unsigned conns, uint64_t max,
+                      double *rate) {
+    memset(&f->latency, 0, sizeof f->latency);
+    f->asked = f->made = f->refused = 0;
+    f->max = max;
+    struct load l = {
+        .target = &f->t, .connections = conns, .next = fork_next, .done = fork_done, .ctx = f};
+    uint64_t t0 = f->last_ns = clock_mono_ns();
+    l.deadline_ns = t0 + (uint64_t)(o->seconds / FORK_PARTS * 1e9);
+    if (load_run(&l) != 0) return 1;
+    double s = (double)(f->last_ns - t0) / 1e9;
+    *rate = s > 0 ? (double)f->made / s : 0;
+    if (f->made > 0 && f->refused == 0 && l.errors == 0) return 0;
+    fprintf(stderr, "wopr-bench: %llu forks were refused, %llu connections broke\n",
+            (unsigned long long)f->refused, (unsigned long long)l.errors);
+    return 1;
+}
+
 static int forks_of(struct forks *f, struct report *r, int64_t events) {
     const struct options *o = r->o;
     char source[BENCH_RUN_ID_MAX], id[BENCH_RUN_ID_MAX], path[PATH_SIZE], body[128], name[64];
     int64_t last, at;
+    double rate, alone;
     if (fork_source(&f->t, events, source, &last) != 0) return 1;
     at = last - 1;
     if (fork_once(&f->t, source, "branch", last, id) != 0 || log_until(&f->t, id, NULL, &at) != 0)
@@ -272,28 +294,19 @@ static int forks_of(struct forks *f, struct report *r, int64_t events) {
     (void)snprintf(body, sizeof body, "{\"mode\":\"branch\",\"fromSeq\":%lld}", (long long)last);
     buf_reset(&f->request);
     request_make(&f->request, &f->t, "POST", path, NULL, str_c(body));
-    memset(&f->latency, 0, sizeof f->latency);
-    f->asked = f->made = f->refused = 0;
-    f->max = (uint64_t)(FORK_EVENTS_MAX / (last + 1)) + 1;
     unsigned conns = o->connections < FORK_CONNS_MAX ? (unsigned)o->connections : FORK_CONNS_MAX;
-    struct load l = {
-        .target = &f->t, .connections = conns, .next = fork_next, .done = fork_done, .ctx = f};
-    uint64_t t0 = f->last_ns = clock_mono_ns();
-    l.deadline_ns = t0 + (uint64_t)(o->seconds / FORK_PARTS * 1e9);
-    if (load_run(&l) != 0) return 1;
+    int rc = forks_load(f, o, conns, (uint64_t)(FORK_EVENTS_MAX / (last + 1)) + 1, &rate);
     (void)snprintf(name, sizeof name, "source_%lld", (long long)events);
     report_value(r, name, (double)(last + 1), "events");
-    double s = (double)(f->last_ns - t0) / 1e9;
     (void)snprintf(name, sizeof name, "forks_per_s_%lld", (long long)events);
-    report_value(r, name, s > 0 ? (double)f->made / s : 0, "1/s");
+    report_value(r, name, rate, "1/s");
     (void)snprintf(name, sizeof name, "fork_%lld", (long long)events);
     report_hist(r, name, &f->latency);
-    if (f->made == 0 || f->refused > 0 || l.errors > 0) {
-        fprintf(stderr, "wopr-bench: %llu forks were refused, %llu connections broke\n",
-                (unsigned long long)f->refused, (unsigned long long)l.errors);
-        return 1;
-    }
-    return forks_check(f, last);
+    if (rc != 0 || forks_check(f, last) != 0) return 1;
+    rc = forks_load(f, o, 1, FORKS_ALONE, &alone);
+    (void)snprintf(name, sizeof name, "fork_alone_%lld", (long long)events);
+    report_hist(r, name, &f->latency);
+    return rc != 0 ? rc : forks_check(f, last);
 }
 
 /* From the request of a replay from the first event on to its end as seen by long poll. */

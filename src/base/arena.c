@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/sanitized.h"
+#include "base/spare.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,7 +66,7 @@ static void free_all_but_first(struct arena *a) {
         struct block *b = a->top;
         a->top = b->older;
         UNPOISON(b->bytes, b->cap);
-        mem_free(b);
+        spare_free(b, sizeof *b + b->cap);
     }
 }
 
@@ -102,7 +103,9 @@ static bool add_block(struct arena *a, size_t n) {
     if (cap < n) cap = n;
     if (cap > room) cap = room;
     if (cap > SIZE_MAX - sizeof(struct block)) return false;
-    struct block *b = mem_alloc(sizeof *b + cap);
+    size_t whole = spare_size(sizeof(struct block) + cap);
+    if (whole - sizeof(struct block) <= room) cap = whole - sizeof(struct block);
+    struct block *b = spare_alloc(sizeof *b + cap);
     if (!b) return false;
     *b = (struct block){.older = a->top, .cap = cap};
     POISON(b->bytes, b->cap);

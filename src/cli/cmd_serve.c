@@ -1,6 +1,7 @@
 /* cmd_serve.c: wopr serve. */
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/spare.h"
 #include "cli/cli.h"
 
 #include <signal.h>
@@ -93,6 +94,7 @@ int cmd_serve(struct cli *c) {
     start_logging(&c->cfg);
     if (!c->cfg.host_core_dumps) close_to_others();
     mem_serve();
+    spare_keep();
     if (c->cfg.host_clock_file[0] != '\0') rc = test_clock_use(c->cfg.host_clock_file, &err);
     if (!c->cfg.host_wasm_program[0]) c->cfg.host_wasm_program = "/proc/self/exe";
     if (rc == 0) rc = host_new(&c->cfg, NULL, 0, &h, &err);

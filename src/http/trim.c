@@ -7,10 +7,12 @@
  * Freed memory is kept for the next request (mem_serve), but after hundreds of megabytes the free
  * pages are scattered between live objects and would never be returned.  A thread checks twice a
  * second how much was freed in large blocks; after a large burst it asks the allocator to return
- * every free page.
+ * every free page.  Blocks that are kept for the next arena (spare.h) go when a look finds that none
+ * was taken since the last one.
  */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/spare.h"
 #include "base/thread.h"
 #include "http/bounds.h"
 
@@ -52,6 +54,7 @@ static void *trim_main(void *arg) {
         later_free(t);
         if (clock_mono_ms() < look_ms) continue;
         look_ms = clock_mono_ms() + TRIM_LOOK_MS;
+        spare_look();
         uint64_t now = mem_freed_large();
         bool goes_on = now - seen >= TRIM_BYTES;
         seen = now;

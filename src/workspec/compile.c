@@ -1,4 +1,5 @@
 /* compile.c: tasks to a plan; see plan.h. */
+#include "base/mem.h"
 #include "codec/json.h"
 #include "workspec/plan.h"
 
@@ -189,6 +190,40 @@ static int entries_make(struct compiler *c) {
     return 0;
 }
 
+/* Takes away what no other task waits for, again and again: what is left waits in a circle.  The
+ * validator refuses that (R60), but a plan that never ends is none, whoever wrote the text. */
+static bool acyclic(const struct ws_plan *p, uint32_t *awaited, uint32_t *list) {
+    size_t listed = 0;
+    for (size_t i = 0; i < p->nr; i++) {
+        for (size_t k = 0; k < p->v[i].all_nr; k++) awaited[p->v[i].all[k]]++;
+        for (size_t k = 0; k < p->v[i].any_nr; k++) awaited[p->v[i].any[k]]++;
+    }
+    for (size_t i = 0; i < p->nr; i++)
+        if (awaited[i] == 0) list[listed++] = (uint32_t)i;
+    for (size_t at = 0; at < listed; at++) {
+        const struct ws_entry *e = &p->v[list[at]];
+        for (size_t k = 0; k < e->all_nr; k++)
+            if (--awaited[e->all[k]] == 0) list[listed++] = e->all[k];
+        for (size_t k = 0; k < e->any_nr; k++)
+            if (--awaited[e->any[k]] == 0) list[listed++] = e->any[k];
+    }
+    return listed == p->nr;
+}
+
+static int deps_check(struct compiler *c) {
+    uint32_t *awaited = mem_array(c->p->nr, sizeof *awaited);
+    uint32_t *list = mem_array(c->p->nr, sizeof *list);
+    int rc = 0;
+    if (awaited == NULL || list == NULL) rc = compile_memory(c);
+    else if (!acyclic(c->p, awaited, list))
+        rc = wopr_error_at(
+            c->err, WOPR_E_VALIDATION, "/simulation/process/tasks",
+            "tasks wait for each other in a circle; remove one of their dependencies");
+    mem_free(awaited);
+    mem_free(list);
+    return rc;
+}
+
 /* --- order --- */
 
 struct due {
@@ -323,6 +358,7 @@ static int plan_compile(struct compiler *c, const struct ws_doc *doc) {
     if (!performers_collect(c)) return compile_memory(c);
     int rc = starts_parse(c);
     if (rc == 0) rc = entries_make(c);
+    if (rc == 0) rc = deps_check(c);
     if (rc != 0) return rc;
     c->p->starts = order_make(c, false);
     c->p->ends = order_make(c, true);

@@ -96,28 +96,11 @@ static struct program_action next_of(struct play *p, struct run_state *s, struct
     return act;
 }
 
-/* Whether validation refuses the document, so that no host stores it (WS-93). */
-static bool document_bad(const struct play *p) {
-    const struct ws_options o = {.profile = WS_HOST};
-    struct wopr_error err = {0};
-    enum ws_format format;
-    struct ws_report r;
-    struct ws_doc doc;
-    struct str bytes;
-    ASSERT(ws_stored_open(p->text, &format, &bytes));
-    if (ws_parse(bytes, format, &WS_LIMITS_DEFAULT, p->a, &doc, &err) != 0) return true;
-    ws_report_init(&r, p->a);
-    bool bad = ws_validate(&doc, &o, &r, &err) == 0 && !ws_report_ok(&r);
-    ws_report_fini(&r);
-    return bad;
-}
-
 /* true: the run goes on. */
 static bool step(struct play *p) {
     struct program_action act = next_of(p, p->s, p->log->arena);
     switch (act.what) {
     case PROGRAM_WAIT:
-        if (act.at_ms == 0 && document_bad(p)) return false; /* tasks that wait for each other */
         ASSERT(act.at_ms > p->now_ms); /* only the clock can be waited for: all is answered */
         p->now_ms = act.at_ms;
         return true;

@@ -176,10 +176,20 @@ static unsigned long from_environment(const char *name) {
     return text != NULL ? strtoul(text, NULL, 10) : 0;
 }
 
-/* WOPR_TESTS_OF=N: of all that are wanted each Nth is played, from number WOPR_TESTS_TURN on. */
+static unsigned long wanted_nr(void) {
+    unsigned long n = 0;
+    for (struct mini_test *t = tests; t != NULL; t = t->next) n += wanted(t);
+    return n;
+}
+
+/*
+ * WOPR_TESTS_OF=N: of all that are wanted each Nth is played, from number WOPR_TESTS_TURN on.  A
+ * program with fewer than N plays one: none would be no run at all.
+ */
 static bool its_turn(void) {
     static unsigned long n;
-    unsigned long of = from_environment("WOPR_TESTS_OF");
+    unsigned long of = from_environment("WOPR_TESTS_OF"), all = wanted_nr();
+    if (of > all) of = all;
     return of <= 1 || n++ % of == from_environment("WOPR_TESTS_TURN") % of;
 }
 

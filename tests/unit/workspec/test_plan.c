@@ -55,6 +55,34 @@ Test(workspec_plan, c_1_all_and_the_earliest_of_any_ws_56_ws_58) {
 #define TASK(id, actor, start)                                                                     \
     "{\"id\":\"" id "\",\"actor_id\":\"" actor "\",\"start\":" start ",\"duration\":30}"
 
+/* A stored text that no validator has seen (WS-58): its run would wait for ever. */
+Test(workspec_plan, tasks_that_wait_for_each_other_are_no_plan_ws_58) {
+    static const struct {
+        const char *first, *second; /* what the tasks depend on */
+        bool good;
+    } ROWS[] = {{"[\"t1\"]", "[]", false},
+                {"[\"t2\"]", "[\"t1\"]", false},
+                {"{\"any\":[\"t2\",\"t3\"]}", "{\"all\":[\"t1\"]}", false},
+                {"[\"t2\",\"t3\"]", "[\"t3\"]", true},
+                {"[\"nobody\"]", "[\"t3\"]", true}};
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        struct str tasks =
+            arena_printf(a,
+                         "{\"id\":\"t1\",\"actor_id\":\"a\",\"start\":\"11:00\",\"duration\":30,"
+                         "\"depends_on\":%s},"
+                         "{\"id\":\"t2\",\"actor_id\":\"b\",\"start\":\"10:00\",\"duration\":30,"
+                         "\"depends_on\":%s},"
+                         "{\"id\":\"t3\",\"actor_id\":\"m\",\"start\":\"09:00\",\"duration\":30}",
+                         ROWS[i].first, ROWS[i].second);
+        struct ws_doc doc = kit_parse(a, kit_document(a, KIT_CONFIG, tasks.p), WS_JSON);
+        struct wopr_error err = {0};
+        struct ws_plan p;
+        cr_expect_eq(ws_compile(&doc, &ZONES, a, &p, &err), ROWS[i].good ? 0 : WOPR_E_VALIDATION,
+                     "%zu: %s", i, err.message);
+        if (!ROWS[i].good) cr_expect_str_eq(err.pointer, "/simulation/process/tasks");
+    }
+}
+
 Test(workspec_plan, c_2_forms_of_starts_on_one_timeline_ws_60) {
     const char *config = ",\"time_unit\":\"minutes\",\"start_time\":\"2026-02-03T08:00:00Z\","
                          "\"end_time\":\"2026-02-05T18:00:00Z\"";
