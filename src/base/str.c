@@ -83,7 +83,7 @@ bool str_i64(struct str s, int64_t *out) {
 
 static uint64_t rotate_left(uint64_t x, unsigned b) { return (x << b) | (x >> (64 - b)); }
 
-static void sip_round(uint64_t v[4]) {
+static inline __attribute__((always_inline)) void sip_round(uint64_t v[4]) {
     v[0] += v[1];
     v[2] += v[3];
     v[1] = rotate_left(v[1], 13) ^ v[0];
@@ -94,6 +94,13 @@ static void sip_round(uint64_t v[4]) {
     v[1] = rotate_left(v[1], 17) ^ v[2];
     v[3] = rotate_left(v[3], 21) ^ v[0];
     v[2] = rotate_left(v[2], 32);
+}
+
+/* Fewer than eight bytes; names are mostly shorter, and a call of memcpy would be the dearest part. */
+static uint64_t last_bytes(const char *p, size_t n) {
+    uint64_t m = 0;
+    for (size_t i = 0; i < n; i++) m |= (uint64_t)(unsigned char)p[i] << 8 * i;
+    return m;
 }
 
 uint64_t str_hash(struct str s, uint64_t seed) {
@@ -108,9 +115,7 @@ uint64_t str_hash(struct str s, uint64_t seed) {
         sip_round(v);
         v[0] ^= m;
     }
-    uint64_t last = 0;
-    if (s.n > i) memcpy(&last, s.p + i, s.n - i);
-    last ^= (uint64_t)s.n << 56;
+    uint64_t last = last_bytes(s.p + i, s.n - i) ^ (uint64_t)s.n << 56;
     v[3] ^= last;
     sip_round(v);
     v[0] ^= last;

@@ -23,8 +23,17 @@ size_t utf8_sequence(const char *p, size_t n) {
     return need;
 }
 
+/* Eight bytes of ASCII. */
+static bool ascii8(const char *p) {
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return (v & 0x8080808080808080u) == 0;
+}
+
 bool utf8_valid(struct str s) {
     for (size_t i = 0, n; i < s.n; i += n) {
+        while (s.n - i >= 8 && ascii8(s.p + i)) i += 8;
+        if (i == s.n) break;
         n = utf8_sequence(s.p + i, s.n - i);
         if (n == 0) return false;
     }

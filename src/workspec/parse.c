@@ -15,8 +15,12 @@ const struct ws_limits WS_LIMITS_DEFAULT = {.bytes = 8u << 20,
                                             .dependencies = 1000,
                                             .locations = 10000};
 
+/*
+ * The text is a copy in the arena, with a NUL at its end, and strings without escapes stay where
+ * they are in it: their closing quote becomes the NUL behind them.
+ */
 struct reader {
-    const char *p, *end, *line_start;
+    char *p, *end, *line_start;
     uint32_t line;
     size_t wide; /* bytes of this line that begin no character */
     struct ws_builder *b;
@@ -42,25 +46,46 @@ static void skip_space(struct reader *r) {
     }
 }
 
-/* At an opening quote; the whole text is known to be UTF-8.  Moves past the closing one. */
-static int read_string(struct reader *r, struct str *out) {
-    const char *first = r->p++;
-    for (; r->p < r->end && *r->p != '"'; r->p++) {
+/* Bytes that a string goes on with and that begin a character. */
+static inline bool is_plain(char c) {
+    unsigned char u = (unsigned char)c;
+    return u != '"' && u != '\\' && u >= 0x20 && (u < 0x80 || u >= 0xC0);
+}
+
+/* At an opening quote; the whole text is known to be UTF-8.  Moves to the closing one. */
+static int string_end(struct reader *r, bool *escapes) {
+    *escapes = false;
+    for (r->p++;; r->p++) {
+        while (is_plain(*r->p)) r->p++; /* the NUL at the end is not */
+        if (r->p == r->end) return reader_refuse(r, "");
         unsigned char c = (unsigned char)*r->p;
+        if (c == '"') return 0;
         if (c < 0x20) return reader_refuse(r, "control character in a string: write it as \\uXXXX");
-        if (c >= 0x80 && c < 0xC0) r->wide++;
-        if (c == '\\' && ++r->p == r->end) break;
+        if (c != '\\') {
+            r->wide++;
+            continue;
+        }
+        *escapes = true;
+        if (++r->p == r->end) return reader_refuse(r, "");
     }
-    if (r->p == r->end) return reader_refuse(r, "");
-    r->p++;
-    struct str raw = str_n(first, (size_t)(r->p - first));
-    if (memchr(raw.p, '\\', raw.n) == NULL) {
-        struct str plain = str_n(raw.p + 1, raw.n - 2);
-        *out = build_wants_name(r->b) ? build_same(r->b, plain) : arena_str(r->b->a, plain);
+}
+
+static int read_string(struct reader *r, struct str *out) {
+    char *first = r->p;
+    const size_t wide = r->wide;
+    bool escapes;
+    int rc = string_end(r, &escapes);
+    if (rc != 0) return rc;
+    struct str raw = str_n(first, (size_t)(++r->p - first));
+    if (!escapes) {
+        *out = str_n(first + 1, raw.n - 2);
+        r->p[-1] = '\0';
+        if (build_wants_name(r->b)) *out = build_same(r->b, *out);
     } else {
         struct json_limits any = {SIZE_MAX, 1};
         if (json_check(raw, &any, NULL) != 0) {
             r->p = first;
+            r->wide = wide;
             return reader_refuse(r, "malformed escape in a string");
         }
         *out = json_string(raw, r->b->a);
@@ -83,7 +108,7 @@ static int read_number(struct reader *r) {
     if (end == NULL) return reader_refuse(r, "a value was expected");
     if (!json_double(str_n(r->p, (size_t)(end - r->p)), &n))
         return reader_refuse(r, "a number that is too large");
-    r->p = end;
+    r->p += end - r->p;
     struct ws_value *v = ws_new(r->b->a, WS_NUMBER);
     if (v != NULL) v->number = n == 0 ? 0 : n;
     return add_scalar(r, v, at);
@@ -165,8 +190,11 @@ static int read_between(struct reader *r, bool fresh) {
 }
 
 static int parse_json(struct str text, struct ws_builder *b) {
-    struct reader r = {text.p, str_end(text), text.p, 1, 0, b};
+    char *copy = arena_cstr(b->a, text);
+    struct reader r = {copy, copy, copy, 1, 0, b};
     int rc;
+    if (copy == NULL) return build_scalar(b, NULL, parse_here(&r));
+    r.end += text.n;
     skip_space(&r);
     do {
         size_t depth = b->depth;

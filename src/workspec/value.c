@@ -104,17 +104,18 @@ struct str ws_trim(struct str s) {
 
 /* --- reading --- */
 
+/* Most names differ in length or in their first byte, which costs no call. */
+static inline bool name_same(struct str a, struct str b) {
+    return a.n == b.n && (a.n == 0 || (a.p[0] == b.p[0] && memcmp(a.p + 1, b.p + 1, a.n - 1) == 0));
+}
+
 const struct ws_value *ws_get_str(const struct ws_value *v, struct str name) {
     uint32_t at;
     if (!ws_is(v, WS_OBJECT)) return NULL;
     if (v->index != NULL) return ws_names_get(v->index, 0, name, &at) ? v->members[at].value : NULL;
     for (size_t i = 0; i < v->nr; i++)
-        if (str_eq(v->members[i].name, name)) return v->members[i].value;
+        if (name_same(v->members[i].name, name)) return v->members[i].value;
     return NULL;
-}
-
-const struct ws_value *ws_get(const struct ws_value *object, const char *name) {
-    return ws_get_str(object, str_c(name));
 }
 
 const struct ws_value *ws_object_of(const struct ws_value *v) {

@@ -2,13 +2,10 @@
  * value.h: the tree of a WorkSpec document.  Layer: workspec.
  *
  * A value never changes once it is made, so the document, the world and a log of changes share
- * what
- * they have in common (WS-77): copying is copying a pointer.  Absent is the NULL pointer, which
- * is
- * not null (WS-71).  All of a tree lives in one arena.  Values that the program builds nest at
- * most
- * WS_DEPTH_BUILT deep, those of a parser no deeper than its limit, so recursion over them is
- * bounded.
+ * what they have in common (WS-77): copying is copying a pointer.  Absent is the NULL pointer,
+ * which is not null (WS-71).  All of a tree lives in one arena.  Values that the program builds
+ * nest at most WS_DEPTH_BUILT deep, those of a parser no deeper than its limit, so recursion over
+ * them is bounded.
  */
 #ifndef WOPR_WORKSPEC_VALUE_H
 #define WOPR_WORKSPEC_VALUE_H
@@ -30,8 +27,7 @@ struct ws_member {
     const struct ws_value *value;
 };
 /* Room behind the elements of an array that was built by appending: whoever has all `used` of
- * them
- * may add the next one in place, the others keep seeing their own beginning. */
+ * them may add the next one in place, the others keep seeing their own beginning. */
 struct ws_room {
     uint32_t used, cap;
 };
@@ -57,8 +53,10 @@ static inline bool ws_is(const struct ws_value *v, enum ws_kind kind) {
     return v != NULL && v->kind == (uint8_t)kind;
 }
 static inline bool ws_is_true(const struct ws_value *v) { return ws_is(v, WS_BOOL) && v->truth; }
-const struct ws_value *ws_get(const struct ws_value *object, const char *name);
 const struct ws_value *ws_get_str(const struct ws_value *object, struct str name);
+static inline const struct ws_value *ws_get(const struct ws_value *object, const char *name) {
+    return ws_get_str(object, str_c(name)); /* here, so that no length is counted at run time */
+}
 /* NULL unless it is of that kind. */
 const struct ws_value *ws_object_of(const struct ws_value *v);
 const struct ws_value *ws_array_of(const struct ws_value *v);
