@@ -2,7 +2,7 @@
  * buf.c: the growable buffer; its first failure sticks.
  */
 #include "base/buf.h"
-#include "base/mem.h"
+#include "base/spare.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ void buf_init(struct buf *b, size_t max) {
 }
 
 void buf_fini(struct buf *b) {
-    mem_free(b->p);
+    spare_free(b->p, b->cap);
     *b = (struct buf){.max = b->max};
 }
 
@@ -40,7 +40,7 @@ static bool buf_reserve(struct buf *b, size_t n) {
     size_t need = b->len + n + 1, cap = b->cap ? b->cap : BUF_FIRST_BYTES;
     while (cap < need) cap = cap <= PTRDIFF_MAX / 2 ? cap * 2 : need;
     if (cap > b->max + 1) cap = b->max + 1;
-    char *p = mem_realloc(b->p, cap);
+    char *p = spare_resize(b->p, b->cap, b->len, cap);
     if (!p) goto fail;
     b->p = p;
     b->cap = cap;

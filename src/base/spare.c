@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 
 #if SANITIZED_ADDRESS
 #include <sanitizer/asan_interface.h>
@@ -73,6 +74,17 @@ void spare_free(void *p, size_t n) {
         UNPOISON(p, n);
     }
     mem_free(p);
+}
+
+void *spare_resize(void *p, size_t was, size_t used, size_t n) {
+    bool kept = size_index(was) < SIZES || size_index(n) < SIZES;
+    if (!p || !kept || !atomic_load_explicit(&keeping, memory_order_relaxed))
+        return p ? mem_realloc(p, n) : spare_alloc(n); /* which may move pages, not bytes */
+    void *wider = spare_alloc(n);
+    if (!wider) return NULL;
+    memcpy(wider, p, used);
+    spare_free(p, was);
+    return wider;
 }
 
 void spare_keep(void) { atomic_store(&keeping, true); }

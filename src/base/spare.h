@@ -20,7 +20,10 @@ size_t spare_size(size_t n);
 /* n bytes with any content, aligned for any type.  NULL when short of memory. */
 void *spare_alloc(size_t n);
 void spare_free(void *p, size_t n); /* n as it was asked for; takes NULL */
-void spare_keep(void);              /* from now on blocks are kept */
+/* A block of n bytes that begins with the first used ones of p, which had was bytes and is gone.
+ * p: NULL, or of spare_alloc or mem_alloc.  NULL when short of memory: p stays. */
+void *spare_resize(void *p, size_t was, size_t used, size_t n);
+void spare_keep(void); /* from now on blocks are kept */
 /* Gives back all that is kept, if nobody took a block since the last call. */
 void spare_look(void);
 void spare_empty(void);

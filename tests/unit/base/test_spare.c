@@ -2,11 +2,14 @@
  * test_spare.c: blocks between two users, under many threads, at their bound, and given back.
  */
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/fault.h"
 #include "base/mem.h"
 #include "base/spare.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 Test(base_spare, sizes_are_powers_of_two_from_half_of_the_smallest_to_the_largest) {
     static const size_t ROWS[][2] = {
@@ -103,5 +106,33 @@ Test(base_spare, an_arena_of_used_blocks_is_zeroed_and_keeps_its_maximum) {
         arena_free(a);
         cr_assert_gt(spare_kept(), 0);
     }
+    spare_empty();
+}
+
+Test(base_spare, a_buffer_that_grows_keeps_its_bytes) {
+    enum { LINES = 200000 };
+    spare_keep();
+    for (int round = 0; round < 3; round++) {
+        struct buf b;
+        buf_init(&b, SIZE_MAX);
+        for (unsigned i = 0; i < LINES; i++) buf_addf(&b, "%06u\n", i);
+        cr_assert_eq(b.len, (size_t)LINES * 7);
+        for (unsigned i = 0; i < LINES; i++)
+            cr_assert_eq(strtoul(b.p + (size_t)i * 7, NULL, 10), i, "line %u", i);
+        buf_fini(&b);
+        cr_assert_gt(spare_kept(), 0);
+    }
+    spare_empty();
+}
+
+Test(base_spare, a_block_that_cannot_grow_stays) {
+    spare_keep();
+    char *p = spare_alloc(SPARE_BYTES_MIN);
+    memset(p, 'x', SPARE_BYTES_MIN);
+    cr_assert(fault_arm(1u << FAULT_MALLOC, 1));
+    cr_assert_null(spare_resize(p, SPARE_BYTES_MIN, SPARE_BYTES_MIN, 2 * SPARE_BYTES_MIN));
+    fault_disarm();
+    for (size_t i = 0; i < SPARE_BYTES_MIN; i++) cr_assert_eq(p[i], 'x');
+    spare_free(p, SPARE_BYTES_MIN);
     spare_empty();
 }
