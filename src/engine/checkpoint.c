@@ -16,7 +16,7 @@
 #include "engine/replay.h"
 #include "store/vault.h"
 
-#define CHECKPOINT_EVENTS    256
+#define CHECKPOINT_EVENTS    128
 #define CHECKPOINT_SHARE     4u
 #define CHECKPOINT_BYTES_MIN 512u                 /* about the size of a fresh state */
 #define CHECKPOINT_PLAN_MAX  (PLAN_BYTES_MAX / 4) /* a plan larger than this gets none */

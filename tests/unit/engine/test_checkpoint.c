@@ -18,7 +18,7 @@
 #include <sched.h>
 #include <stdio.h>
 
-enum { PIECES = 600, PARTS = 3, EVENTS_MIN = 256 };
+enum { PIECES = 600, PARTS = 3, EVENTS_MIN = 128, OLD_EVENTS = 300 };
 
 TestSuite(engine_checkpoint, .init = world_up, .fini = world_down);
 
@@ -80,7 +80,7 @@ Test(engine_checkpoint, a_long_run_leaves_few_bytes_of_them_and_each_is_true) {
 
 Test(engine_checkpoint, a_short_run_has_none) {
     struct workflow *wf = parts_def(NULL);
-    struct str r = run_begin(wf, 40);
+    struct str r = run_begin(wf, 30);
     for (int i = 0; i < PARTS; i++) part_answer(r, i);
     cr_assert_lt(world_head(r).next_seq, EVENTS_MIN);
     cr_expect_eq(checkpoints_check(r, wf).n, 0u);
@@ -251,7 +251,7 @@ Test(engine_checkpoint, a_loop_of_conditions_has_them) {
     cr_assert_gt(world_head(r).next_seq, 2000);
     struct points p = checkpoints_check(r, wf);
     cr_expect_geq(p.n, 3u, "only %u", p.n); /* where plans end is a matter of time */
-    cr_expect_leq(p.gap, 3 * EVENTS_MIN);
+    cr_expect_leq(p.gap, 6 * EVENTS_MIN);
     world_restart();
     cr_assert_eq(answer(r, "g0"), 0);
     cr_assert_eq(world_wait_final(r), RUN_COMPLETED);
@@ -317,7 +317,7 @@ Test(engine_checkpoint, an_old_kept_state_folds_on) {
     struct run_exec *re = exec_new(W.engine, r, EXEC_LOOKUP);
     re->run_no = no;
     re->state = checkpoint_fresh(&o, cached);
-    for (int i = 0; i < EVENTS_MIN + 50; i++)
+    for (int i = 0; i < OLD_EVENTS; i++)
         cr_assert_eq(run_state_apply(re->state, &log.v[i], &err), 0);
     run_state_clean(re->state);
     re->memory.bytes = 1000;
