@@ -82,7 +82,7 @@ static int ask(struct sandbox *box, const char *digest, const char *node, int ti
                                       .message = STR(MESSAGE),
                                       .time_ms = time_ms};
     buf_reset(out);
-    return sandbox_ask(box, &r, out, NULL);
+    return sandbox_ask(box, &r, out, NULL, NULL);
 }
 
 /* Steps that a worker counts in a second of an endless loop. */

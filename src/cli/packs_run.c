@@ -75,7 +75,7 @@ static int module_run(struct cli *c, struct str module, struct str inputs) {
                                       .module = str_c(digest),
                                       .node = str_c(c->argv[2]),
                                       .message = buf_str(&message)};
-    if (rc == 0) rc = sandbox_ask(box, &r, &report, &err);
+    if (rc == 0) rc = sandbox_ask(box, &r, &report, NULL, &err);
     rc = rc == 0 ? report_print(c, buf_str(&report)) : cli_fail(&err);
     sandbox_free(box);
     buf_fini(&message);

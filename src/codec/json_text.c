@@ -24,7 +24,7 @@ size_t utf8_sequence(const char *p, size_t n) {
 }
 
 /* Eight bytes of ASCII. */
-static bool ascii8(const char *p) {
+static bool text_is_ascii8(const char *p) {
     uint64_t v;
     memcpy(&v, p, sizeof v);
     return (v & 0x8080808080808080u) == 0;
@@ -32,7 +32,7 @@ static bool ascii8(const char *p) {
 
 bool utf8_valid(struct str s) {
     for (size_t i = 0, n; i < s.n; i += n) {
-        while (s.n - i >= 8 && ascii8(s.p + i)) i += 8;
+        while (s.n - i >= 8 && text_is_ascii8(s.p + i)) i += 8;
         if (i == s.n) break;
         n = utf8_sequence(s.p + i, s.n - i);
         if (n == 0) return false;

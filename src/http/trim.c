@@ -7,7 +7,7 @@
  * Freed memory is kept for the next request (mem_serve), but after hundreds of megabytes the free
  * pages are scattered between live objects and would never be returned.  A thread checks twice a
  * second how much was freed in large blocks; after a large burst it asks the allocator to return
- * every free page.  Blocks that are kept for the next arena (spare.h) go when a look finds that none
+ * every free page.  Blocks that are kept for the next user (spare.h) go when a look finds that none
  * was taken since the last one.
  */
 #include "base/clock.h"

@@ -223,11 +223,6 @@ static const struct offer *offer_find(const struct type_index *x, struct str typ
 
 /* --- loading --- */
 
-/* Not one that could not be started, or had no room: that passes. */
-static bool worker_ended(int rc, const struct wopr_error *err) {
-    return rc == WOPR_E_UNAVAILABLE && strcmp(err->message, SANDBOX_ENDED) == 0;
-}
-
 /* A worker may have been ended for want of memory; one that ends each time is ended by the module,
  * and nobody is to try that for ever. */
 static int module_ask(struct sandbox *sandbox, const char *module, struct arena *a, struct str *out,
@@ -235,10 +230,11 @@ static int module_ask(struct sandbox *sandbox, const char *module, struct arena 
     const struct sandbox_request r = {.module = str_c(module), .message = STR("{}")};
     struct buf report;
     buf_init(&report, 1024u * 1024);
-    int rc = sandbox_ask(sandbox, &r, &report, err);
-    for (int again = 1; worker_ended(rc, err) && again < LOAD_TRIES; again++)
-        rc = sandbox_ask(sandbox, &r, &report, err);
-    if (worker_ended(rc, err))
+    bool ended; /* not one that could not be started, or had no room: that passes */
+    int rc = sandbox_ask(sandbox, &r, &report, &ended, err);
+    for (int again = 1; ended && again < LOAD_TRIES; again++)
+        rc = sandbox_ask(sandbox, &r, &report, &ended, err);
+    if (ended)
         rc = wopr_error_set(err, WOPR_E_PACK_LOAD,
                             "the process that loads the module of the pack ends each time");
     if (rc == 0) *out = arena_str(a, buf_str(&report));

@@ -7,6 +7,7 @@ struct asked {
     pthread_mutex_t mu;
     pthread_cond_t cond;
     bool done;
+    bool ended;
     int rc;
     struct buf *out;
     struct wopr_error *err;
@@ -17,6 +18,7 @@ static void asked_done(void *ctx, const struct sandbox_report *r) {
     pthread_mutex_lock(&q->mu);
     q->done = true;
     q->rc = r->rc;
+    q->ended = r->ended;
     if (r->rc == 0) buf_adds(q->out, r->text);
     else
         wopr_error_set(q->err, r->rc, "%s",
@@ -25,7 +27,7 @@ static void asked_done(void *ctx, const struct sandbox_report *r) {
     pthread_mutex_unlock(&q->mu);
 }
 
-int sandbox_ask(struct sandbox *s, const struct sandbox_request *r, struct buf *out,
+int sandbox_ask(struct sandbox *s, const struct sandbox_request *r, struct buf *out, bool *ended,
                 struct wopr_error *err) {
     struct asked q = {.out = out, .err = err};
     pthread_mutex_init(&q.mu, NULL);
@@ -37,6 +39,7 @@ int sandbox_ask(struct sandbox *s, const struct sandbox_request *r, struct buf *
         pthread_mutex_unlock(&q.mu);
         rc = q.rc;
     }
+    if (ended) *ended = q.ended;
     pthread_cond_destroy(&q.cond);
     pthread_mutex_destroy(&q.mu);
     if (rc == 0 && buf_failed(out))

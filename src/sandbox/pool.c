@@ -225,7 +225,7 @@ static void job_done(struct slot *w, struct job *j, const struct sandbox_report 
 static void slot_work(struct slot *w, struct job *j, bool drop, struct buf *report) {
     uint64_t from = clock_mono_ms();
     struct sandbox_report r = {.rc = WOPR_E_CLOSED, .message = "the request was given up"};
-    if (!drop) r.rc = slot_execute(w, j, report, &r.message);
+    if (!drop) slot_execute(w, j, report, &r);
     r.duration_ms = (int64_t)(clock_mono_ms() - from);
     if (r.rc == 0) r.text = buf_str(report);
     job_done(w, j, &r);

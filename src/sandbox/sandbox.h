@@ -60,21 +60,20 @@ struct sandbox_report {
              * NOT_FOUND: no such module, CLOSED: cancelled or stopping, NO_MEMORY */
     struct str text; /* an object with "outcome"; valid during the callback */
     const char *message; /* why rc is not 0 */
+    bool ended; /* UNAVAILABLE, because the worker ended while it had the request: the module ended
+                 * it, or somebody who needed its memory */
     int64_t duration_ms; /* in a worker */
 };
 typedef void sandbox_done_fn(void *ctx, const struct sandbox_report *r);
-/* The text of UNAVAILABLE when the worker ended while it had the request: the module ended it, or
- * somebody who needed its memory. */
-#define SANDBOX_ENDED "the process that executed the module ended"
 /* Copies the request.  0: done is called exactly once.  Otherwise (UNAVAILABLE: too much waits,
  * TOO_BIG, CLOSED, NO_MEMORY) never. */
 MUST_CHECK int sandbox_submit(struct sandbox *s, const struct sandbox_request *r,
                               sandbox_done_fn *done, void *ctx, struct wopr_error *err);
 void sandbox_cancel(struct sandbox *s, uint64_t id);
 /* The same, waited for: the report is appended to out.  Not for threads of the sandbox.  What
- * sandbox_submit returns, and what a report may say. */
+ * sandbox_submit returns, and what a report may say.  ended: see there; or NULL. */
 MUST_CHECK int sandbox_ask(struct sandbox *s, const struct sandbox_request *r, struct buf *out,
-                           struct wopr_error *err);
+                           bool *ended, struct wopr_error *err);
 
 struct sandbox_stats {
     uint64_t invoked, failed; /* failed: without a report */

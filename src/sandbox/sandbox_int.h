@@ -66,8 +66,9 @@ struct sandbox {
     struct sandbox_stats stats;
 };
 
-/* slot.c: carry a job out, in the slot's thread.  *report: its text, when 0 comes back. */
-int slot_execute(struct slot *w, struct job *j, struct buf *report, const char **message);
+/* slot.c: carry a job out, in the slot's thread.  Sets rc, message and ended of out; report: its
+ * text, when rc is 0. */
+void slot_execute(struct slot *w, struct job *j, struct buf *report, struct sandbox_report *out);
 /* What a worker says, in place of what report held: an object with an outcome.  CLOSED, UNAVAILABLE
  * (late), NO_MEMORY; INTERNAL: it is none, and the worker not to be trusted any more. */
 int slot_report_read(struct child *c, struct buf *report, uint64_t deadline_ms);

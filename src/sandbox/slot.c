@@ -207,20 +207,35 @@ static int slot_attempt(struct slot *w, struct job *j, struct buf *report, const
     return rc;
 }
 
-int slot_execute(struct slot *w, struct job *j, struct buf *report, const char **message) {
-    *message = "";
+/* The code of a report, and with it what the worker did. */
+static int outcome_of(int rc, const struct job *j, struct buf *report, struct sandbox_report *out) {
+    switch (rc) {
+    case 0:
+    case WOPR_E_NO_MEMORY:
+        return rc;
+    case GIVEN_UP:
+        out->message = "the request was given up";
+        return WOPR_E_CLOSED;
+    case WOPR_E_UNAVAILABLE:
+        return *out->message == '\0' ? report_late(j, report) : rc;
+    case WOPR_E_CLOSED:
+        out->message = "the process that executed the module ended";
+        out->ended = true;
+        return WOPR_E_UNAVAILABLE;
+    case WOPR_E_INTERNAL:
+        out->message = "the process that executed the module sent no report";
+        return WOPR_E_UNAVAILABLE;
+    default:
+        return WOPR_E_UNAVAILABLE;
+    }
+}
+
+void slot_execute(struct slot *w, struct job *j, struct buf *report, struct sandbox_report *out) {
+    out->message = "";
     if (w->child.pid != 0 && strcmp(w->tenant, j->tenant) != 0) slot_end(w);
     bool fresh = w->child.pid == 0;
-    int rc = slot_attempt(w, j, report, message);
+    int rc = slot_attempt(w, j, report, &out->message);
     if (rc == WOPR_E_CLOSED && !fresh) /* it had ended before: a spent worker does */
-        rc = slot_attempt(w, j, report, message);
-    if (rc == GIVEN_UP) {
-        *message = "the request was given up";
-        return WOPR_E_CLOSED;
-    }
-    if (rc == WOPR_E_UNAVAILABLE && **message == '\0') return report_late(j, report);
-    if (rc == WOPR_E_CLOSED) *message = SANDBOX_ENDED;
-    if (rc == WOPR_E_INTERNAL) *message = "the process that executed the module sent no report";
-    if (rc == WOPR_E_NO_MEMORY) return rc;
-    return rc == 0 ? 0 : WOPR_E_UNAVAILABLE;
+        rc = slot_attempt(w, j, report, &out->message);
+    out->rc = outcome_of(rc, j, report, out);
 }

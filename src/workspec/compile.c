@@ -192,7 +192,7 @@ static int entries_make(struct compiler *c) {
 
 /* Takes away what no other task waits for, again and again: what is left waits in a circle.  The
  * validator refuses that (R60), but a plan that never ends is none, whoever wrote the text. */
-static bool acyclic(const struct ws_plan *p, uint32_t *awaited, uint32_t *list) {
+static bool plan_acyclic(const struct ws_plan *p, uint32_t *awaited, uint32_t *list) {
     size_t listed = 0;
     for (size_t i = 0; i < p->nr; i++) {
         for (size_t k = 0; k < p->v[i].all_nr; k++) awaited[p->v[i].all[k]]++;
@@ -215,7 +215,7 @@ static int deps_check(struct compiler *c) {
     uint32_t *list = mem_array(c->p->nr, sizeof *list);
     int rc = 0;
     if (awaited == NULL || list == NULL) rc = compile_memory(c);
-    else if (!acyclic(c->p, awaited, list))
+    else if (!plan_acyclic(c->p, awaited, list))
         rc = wopr_error_at(
             c->err, WOPR_E_VALIDATION, "/simulation/process/tasks",
             "tasks wait for each other in a circle; remove one of their dependencies");

@@ -38,7 +38,7 @@ static int made_ask(struct sandbox *s, const struct made *m, const char *node, s
     const struct sandbox_request r = {
         .tenant = STR("t"), .module = str_c(digest), .node = str_c(node), .message = STR(MESSAGE)};
     buf_reset(report);
-    rc = sandbox_ask(s, &r, report, &err);
+    rc = sandbox_ask(s, &r, report, NULL, &err);
     buf_addc(report, '\0');
     sandbox_drop(s, digest);
     return rc;
