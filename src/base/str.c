@@ -96,7 +96,7 @@ static inline __attribute__((always_inline)) void sip_round(uint64_t v[4]) {
     v[2] = rotate_left(v[2], 32);
 }
 
-/* Fewer than eight bytes: most names are shorter, and a call of memcpy would be the dearest part. */
+/* Fewer than eight bytes: most names are shorter, and calling memcpy would be the dearest part. */
 static uint64_t last_bytes(const char *p, size_t n) {
     uint64_t m = 0;
     for (size_t i = 0; i < n; i++) m |= (uint64_t)(unsigned char)p[i] << 8 * i;
