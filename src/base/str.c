@@ -115,7 +115,7 @@ uint64_t str_hash(struct str s, uint64_t seed) {
         sip_round(v);
         v[0] ^= m;
     }
-    uint64_t last = last_bytes(s.p + i, s.n - i) ^ (uint64_t)s.n << 56;
+    uint64_t last = last_bytes(i > 0 ? s.p + i : s.p, s.n - i) ^ (uint64_t)s.n << 56;
     v[3] ^= last;
     sip_round(v);
     v[0] ^= last;
