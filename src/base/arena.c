@@ -9,15 +9,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#if SANITIZED_ADDRESS
-#include <sanitizer/asan_interface.h>
-#define POISON(p, n)   __asan_poison_memory_region((p), (n))
-#define UNPOISON(p, n) __asan_unpoison_memory_region((p), (n))
-#else
-#define POISON(p, n)   ((void)(p), (void)(n))
-#define UNPOISON(p, n) ((void)(p), (void)(n))
-#endif
-
 enum {
     ARENA_ALIGN = _Alignof(max_align_t),
     ARENA_FIRST_BYTES = 4096 - 128, /* with header and malloc's own within a page */

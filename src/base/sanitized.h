@@ -17,6 +17,16 @@
 #define SANITIZED_ADDRESS 0
 #endif
 
+/* Memory that nobody may touch: AddressSanitizer reports who does. */
+#if SANITIZED_ADDRESS
+#include <sanitizer/asan_interface.h>
+#define POISON(p, n)   __asan_poison_memory_region((p), (n))
+#define UNPOISON(p, n) __asan_unpoison_memory_region((p), (n))
+#else
+#define POISON(p, n)   ((void)(p), (void)(n))
+#define UNPOISON(p, n) ((void)(p), (void)(n))
+#endif
+
 #if defined(__SANITIZE_THREAD__) || SANITIZED_HAS(thread_sanitizer)
 #define SANITIZED_THREAD 1
 #else

@@ -11,15 +11,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#if SANITIZED_ADDRESS
-#include <sanitizer/asan_interface.h>
-#define POISON(p, n)   __asan_poison_memory_region((p), (n))
-#define UNPOISON(p, n) __asan_unpoison_memory_region((p), (n))
-#else
-#define POISON(p, n)   ((void)(p), (void)(n))
-#define UNPOISON(p, n) ((void)(p), (void)(n))
-#endif
-
 enum { SIZES = 5, SLOTS = 8, SLOTS_BYTES_MAX = 4 << 20 };
 
 static _Atomic(void *) slots[SIZES][SLOTS];
