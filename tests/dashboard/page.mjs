@@ -18,6 +18,12 @@ const chain = (nodes) => nodes.slice(1).map((n, i) => ({ id: `e${i}`, sourceNode
 
 /** A log of so many events: a mock model says so many words. */
 const words = (n, delayMs = 0) => start("conformance-stream-text", {}, { configurable: { mockProvider: { id: "stream-text", config: { tokens: Array.from({ length: n }, (_, i) => (n > 10000 ? "w" : `w${i} `)), delayMsPerToken: delayMs } } } });
+/** So many words, of three nodes at once: some 1,500 a second. */
+const chorus = async (n) => {
+  const config = { promptId: "conformance.stream-text-noop", expectsStreaming: true };
+  await put(workflow("chorus", ["a", "b", "c"].map((id) => node(id, "core.ai.callPrompt", { config }))));
+  return start("chorus", {}, { configurable: { mockProvider: { id: "stream-text", config: { tokens: Array.from({ length: Math.ceil(n / 3) }, (_, i) => `w${i} `), delayMsPerToken: 1 } } } });
+};
 const logOf = async (run) => {
   const events = [];
   for (;;) {
@@ -649,7 +655,7 @@ async function tasksOf(page, act) {
 
 for (const [what, query] of [["the log", ""], ["the log by node, and the timeline", "?picture=timeline"], ["a search", ""], ["streamed text", "?tab=output"]])
   test(`events arrive by the thousand and the page stays smooth: ${what}`, LIMIT, async () => {
-    const run = await words(FULL ? 10000 : 1500, 1);
+    const run = await chorus(FULL ? 10000 : 1500);
     const page = await tab({ hash: `#/run/${run}${query}` });
     await page.waitForSelector("#details .ev[data-seq], #details .stream");
     if (what.includes("by node")) await press(page, "By node");
@@ -720,8 +726,10 @@ test("memory stays where it is while a page tails", { timeout: LIMIT.timeout + S
   const [early, late] = [samples.slice(samples.length / 2, samples.length * 0.75), samples.slice(samples.length * 0.75)];
   assert(most(late, "mb") < most(early, "mb") * 1.1 + 1, "the heap grows");
   assert(most(late, "mb") < 60, "the heap is large");
-  assert(most(late, "nodes") < most(early, "nodes") * 1.1 + 500, "the document grows");
-  assert(most(late, "listeners") < most(early, "listeners") * 1.1 + 50, "listeners stay behind");
+  // At any moment a list of rows or two, which were just replaced, are not let go yet: what stays is the least that was seen.
+  const least = (list, name) => Math.min(...list.map((s) => s[name]));
+  assert(least(late, "nodes") < least(early, "nodes") * 1.1 + 500, "the document grows");
+  assert(least(late, "listeners") < least(early, "listeners") * 1.1 + 50, "listeners stay behind");
   if (SOAK_S > 0) await ask("POST", `/v1/runs/${run}/cancel`, {});
   await page.end();
 });

@@ -145,13 +145,30 @@ test("streamed text is kept in pieces that stay, its end up to a bound", () => {
     out.apply(event(i, "output.chunk", { chunk }, "n"));
   }
   const s = out.streams.get("n");
-  assert(s && s.open && !s.cut && s.pieces.length > 5);
+  assert(s && s.open && !s.cut && s.pieces.length > 2);
   assert.equal(s.pieces.join("") + s.tail, all);
   assert(s.pieces.every((p) => !/[\ud800-\udbff]$/.test(p)));
   for (let i = 0; i < 300; i++) out.apply(event(3000 + i, "output.chunk", { chunk: "z".repeat(1000), isLast: i === 299 }, "n"));
   assert(s.cut && !s.open && s.first > 0);
   const kept = s.pieces.join("") + s.tail;
-  assert(kept.length <= 202000 && kept.endsWith("z"), String(kept.length));
+  assert(kept.length <= 208000 && kept.endsWith("z"), String(kept.length));
+});
+
+test("a piece of streamed text ends with a line, a paragraph that has none at a space", () => {
+  for (const [words, longest] of [[20, 2100], [700, 8000], [5000, 8000]] as [number, number][]) {
+    const out = new Output();
+    let all = "";
+    for (let i = 0; i < 8000; i++) {
+      const chunk = i % words === words - 1 ? "end.\n\n" : `w${i} `;
+      all += chunk;
+      out.apply(event(i, "output.chunk", { chunk }, "n"));
+    }
+    const s = out.streams.get("n");
+    assert(s && s.pieces.length > 4);
+    assert.equal(s.pieces.join("") + s.tail, all);
+    assert(s.pieces.every((p) => p.length <= longest && (words < 5000 ? p.endsWith("\n") : /[ \n]$/.test(p))), `${words}: ${s.pieces.map((p) => p.length)}`);
+    assert(s.tail.length <= 8000);
+  }
 });
 
 test("figures of a host: rates and times of what happened since an earlier look", () => {

@@ -321,7 +321,8 @@ def each_bound_has_its_code(wopr, folder):
     base = {"prompt": "{{tag}}", "tools": [{"node": {"typeId": "core.identity"}, "name": "keep"}]}
     rows = [({"maxTurns": 3}, "agent_turns_exceeded", 3), ({"maxToolCalls": 2}, "agent_tool_calls_exceeded", 3),
             ({"maxTotalTokens": 40}, "agent_tokens_exceeded", 3), ({"maxCostUsd": 40.0}, "agent_cost_exceeded", 3),
-            ({"maxWorkMs": 1}, "agent_time_exceeded", None), ({"maxTurns": 64, "maxToolCalls": 64}, "agent_turns_exceeded", 64)]
+            ({"maxTurns": 64, "maxToolCalls": 64}, "agent_turns_exceeded", 64),
+            ({"maxWorkMs": 1}, "agent_time_exceeded", None)]  # last: a question may still be on its way when the run has ended
     for more, want, turns in rows:
         before = len(model.asked)
         run, snap = h.finish({**base, **more}, settings={"maxRetries": 2})

@@ -1,5 +1,5 @@
 // Inputs and outputs, streamed text, children.
-import { useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { href } from "../../app/route";
 import { at, isObj, textOf, type Json, type Obj } from "../../lib/json";
 import { clock } from "../../lib/time";
@@ -8,7 +8,9 @@ import { State } from "../../ui/state";
 import { Tree } from "../../ui/tree";
 import { Timeline } from "./timeline";
 import { RunModel } from "./model";
-import { useEffect, useMemo } from "preact/hooks";
+import type { Stream } from "./output";
+
+const END_PX = 24; // so near to the end is at the end
 
 export function ErrorWords({ error, node }: { error: Json | undefined; node?: string | undefined }) {
   return (
@@ -58,6 +60,28 @@ export function DataPane({ model, node }: { model: RunModel; node: string | unde
   );
 }
 
+/** Stays at the end of what arrives, as long as the reader is there. */
+function StreamText({ label, stream }: { label: string; stream: Stream }) {
+  const box = useRef<HTMLDivElement>(null);
+  const atEnd = useRef(true);
+  const wasOpen = useRef(false);
+  useLayoutEffect(() => {
+    const el = box.current;
+    if (el && atEnd.current && (stream.open || wasOpen.current)) el.scrollTop = el.scrollHeight;
+    wasOpen.current = stream.open;
+  });
+  const scrolled = (): void => {
+    const el = box.current;
+    if (el) atEnd.current = el.scrollTop + el.clientHeight >= el.scrollHeight - END_PX;
+  };
+  return (
+    <div class="stream" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label={label}>
+      {stream.pieces.map((text, i) => <div key={stream.first + i}>{text}</div>)}
+      <div key="tail">{stream.tail}{stream.open && <span class="pulse">▍</span>}</div>
+    </div>
+  );
+}
+
 export function OutputPane({ model, node }: { model: RunModel; node: string | undefined }) {
   model.version.value;
   const streams = [...model.output.streams].filter(([id]) => node === undefined || id === node);
@@ -69,7 +93,7 @@ export function OutputPane({ model, node }: { model: RunModel; node: string | un
         <section class="stack tight" key={id} aria-label={`${T.output.text}: ${id}`}>
           <h2 class="minor wrap">{id}</h2>
           {s.cut && <p class="soft small">{T.output.more}</p>}
-          <div class="stream" tabIndex={0} role="log" aria-live="off" aria-label={`${T.output.text}: ${id}`}>{s.pieces.map((text, i) => <span key={s.first + i}>{text}</span>)}{s.tail}{s.open && <span class="pulse">▍</span>}</div>
+          <StreamText label={`${T.output.text}: ${id}`} stream={s} />
         </section>
       ))}
       {lines.length > 0 && (
