@@ -1,7 +1,7 @@
 // The frame around all pages: signing in, the menu, what is said when the host is away.
 import { computed, signal } from "@preact/signals";
 import { render } from "preact";
-import { useEffect, useErrorBoundary, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
 import pages from "pages";
 import { href, route } from "./app/route";
 import { awaySince, caller, keptKey, may, now, refused, signIn, signOut } from "./app/session";
@@ -99,11 +99,13 @@ function Gate() {
 
 function Top() {
   const who = caller.value;
+  const here = useRef<HTMLElement>(null);
+  useEffect(() => here.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [page.value]); // a narrow menu scrolls
   return (
     <header class="top">
       <div>
         <Brand />
-        <nav class="menu" aria-label={T.menu}>
+        <nav class="menu" aria-label={T.menu} ref={here}>
           {menu.filter((p) => may(...p.scopes) && (p.offered?.() ?? true)).map((p) => {
             const n = p.badge?.() ?? 0;
             return (

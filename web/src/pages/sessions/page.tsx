@@ -95,7 +95,7 @@ function Sessions() {
       {source.error.value && !source.error.value.away && <Wrong error={source.error.value} again={source.again} />}
       {!got ? !source.error.value && <Loading /> : got.rows.length === 0 ? <p class="empty">{status ? T.sessions.none : T.sessions.noneYet}</p> : (
         <div style={{ overflowX: "auto" }} tabIndex={0} role="group" aria-labelledby="sessions-title">
-          <table class="table" style={{ minWidth: "760px" }}>
+          <table class="table cards sessions">
             <thead><tr><th style={{ width: "38%" }}>{T.sessions.session}</th><th>{T.runs.status}</th><th>{T.sessions.workflow}</th><th style={{ width: "70px" }} class="right">{T.sessions.steps}</th><th style={{ width: "90px" }}>{T.sessions.changed}</th><th style={{ width: "70px" }}>{T.runs.id}</th></tr></thead>
             <tbody>
               {got.rows.map((s) => (
@@ -103,7 +103,7 @@ function Sessions() {
                   <td title={s.recapSnippet}><a href={href(["sessions", s.sessionId])}>{s.sessionTitle || s.sessionId}</a>{s.gitBranch && <> <span class="tag clip">{s.gitBranch}</span></>}<div class="soft small clip">{s.recapSnippet || s.sessionId}</div></td>
                   <td><Standing status={s.status} /> <Health health={s.health} /></td>
                   <td title={s.workflowId}>{s.workflowId}</td>
-                  <td class="right num">{thousands(s.nodeCount ?? 0)}</td>
+                  <td class="right num dur">{thousands(s.nodeCount ?? 0)}</td>
                   <td><Changed ms={s.lastModifiedMs} /></td>
                   <td>{s.runId && <a href={href(["run", s.runId])} aria-label={T.runs.open(s.runId)}>{T.runs.id}</a>}</td>
                 </tr>
@@ -157,7 +157,7 @@ function Step({ session, id }: { session: string; id: string }) {
         <h2 class="minor">{T.sessions.recap}</h2>
         {recap ? <div class="stream" tabIndex={0} role="group" aria-label={T.sessions.recap}>{recap}</div> : <p class="soft">{T.sessions.noRecap}</p>}
       </section>
-      {parts.map(([name, title]) => <section class="stack tight" key={name} aria-label={title}><h2 class="minor">{title}</h2><Tree value={node[name]} label={title} open={1} /></section>)}
+      {parts.map(([name, title]) => <section class="stack tight" key={name} aria-label={title}><h2 class="minor">{title}</h2><Tree value={node[name]} label={title} /></section>)}
     </div>
   );
 }
