@@ -183,7 +183,7 @@ static void render_egress(struct egress *egress, struct buf *b) {
     metric_gauge(b, "wopr_egress_queue_length", "Requests waiting for a place.", (double)s.queued);
 }
 
-/* Without modules of packs all stay 0. */
+/* Without modules of packs all but the bound stay 0. */
 static void render_sandbox(struct sandbox *sandbox, struct buf *b) {
     static const char ended[] = "wopr_wasm_invocations_total";
     struct sandbox_stats s = {0};
@@ -199,6 +199,13 @@ static void render_sandbox(struct sandbox *sandbox, struct buf *b) {
                    s.killed);
     metric_gauge(b, "wopr_wasm_active", "Modules that are executed now.", (double)s.active);
     metric_gauge(b, "wopr_wasm_waiting", "Modules that wait to be executed.", (double)s.waiting);
+    metric_gauge(b, "wopr_wasm_module_bytes", "Bytes of modules in memory.",
+                 (double)s.module_bytes);
+    metric_gauge(b, "wopr_wasm_module_bytes_limit",
+                 "Beyond it, modules that are not being sent to a process leave memory.",
+                 SANDBOX_BYTES_MAX);
+    metric_counter(b, "wopr_wasm_modules_read_total",
+                   "Modules that had left memory and were read again.", s.modules_read);
 }
 
 /* Without issuers whose keys are behind a URL all stay 0. */

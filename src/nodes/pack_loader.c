@@ -7,6 +7,7 @@
 #include "codec/jobj.h"
 #include "nodes/pack_types.h"
 #include "packs/judge.h"
+#include "packs/name.h"
 #include "packs/pins.h"
 #include "packs/semver.h"
 #include "store/packs.h"
@@ -36,7 +37,9 @@ struct type_index { /* what a tenant has installed */
 };
 struct loaded { /* a pack, by its digest; kept until the end */
     char hex[65], module[SANDBOX_DIGEST + 1];
-    int rc; /* why it cannot be used */
+    struct sha256 pack;
+    struct str entry; /* the file with the module; set with module */
+    int rc;           /* why it cannot be used */
     char why[512];
     struct arena *a;
     struct pack_types_made types;
@@ -46,12 +49,15 @@ struct pack_loader {
     struct sandbox *sandbox;       /* NULL: no modules */
     const struct remotes *remotes; /* NULL: whether there is a server for a pack is not looked at */
     struct manifest_rules *rules;
-    pthread_mutex_t mu;   /* of the maps */
-    pthread_mutex_t load; /* one pack is loaded at a time */
-    struct map *indexes;  /* by tenant */
-    size_t indexes_bytes; /* of their arenas */
-    struct map *loaded;   /* by hex */
+    pthread_mutex_t mu;     /* of the maps */
+    pthread_mutex_t load;   /* one pack is loaded at a time */
+    struct map *indexes;    /* by tenant */
+    size_t indexes_bytes;   /* of their arenas */
+    struct map *loaded;     /* by hex */
+    struct loaded *loading; /* has its module, and is not among those yet; NULL: none */
 };
+
+static sandbox_source_fn module_again;
 
 int pack_loader_new(const struct pack_loader_config *cfg, struct pack_loader **out,
                     struct wopr_error *err) {
@@ -66,6 +72,7 @@ int pack_loader_new(const struct pack_loader_config *cfg, struct pack_loader **o
     p->indexes = map_new();
     p->loaded = map_new();
     if (p->indexes && p->loaded) {
+        if (p->sandbox) sandbox_source(p->sandbox, module_again, p);
         *out = p;
         return 0;
     }
@@ -91,6 +98,7 @@ void pack_loader_free(struct pack_loader *p) {
     size_t it = 0;
     void *v;
     if (!p) return;
+    if (p->sandbox) sandbox_source(p->sandbox, NULL, NULL);
     while (p->indexes && map_next(p->indexes, &it, NULL, &v)) index_free(v);
     it = 0;
     while (p->loaded && map_next(p->loaded, &it, NULL, &v)) {
@@ -243,18 +251,22 @@ static int module_ask(struct sandbox *sandbox, const char *module, struct arena 
     return rc;
 }
 
-/* module: its digest, once it is kept. */
-static int types_make(struct sandbox *sandbox, const struct pack_judged *j,
-                      char module[SANDBOX_DIGEST + 1], struct arena *a, struct pack_types_made *out,
-                      struct wopr_error *err) {
+/* module: its digest, once it is kept; a remote pack has none. */
+static int module_keep(struct sandbox *sandbox, const struct pack_judged *j,
+                       char module[SANDBOX_DIGEST + 1], struct wopr_error *err) {
+    if (j->manifest.language == PACK_LANG_REMOTE) return 0;
+    if (j->manifest.language == PACK_LANG_WASM && sandbox)
+        return sandbox_keep(sandbox, j->entry, module, err);
+    return wopr_error_set(err, WOPR_E_PACK_RUNTIME,
+                          "this host does not execute the language of the pack");
+}
+
+static int types_make(struct sandbox *sandbox, const struct pack_judged *j, const char *module,
+                      struct arena *a, struct pack_types_made *out, struct wopr_error *err) {
     struct str report = STR_NONE;
     if (j->manifest.language == PACK_LANG_REMOTE)
         return pack_types_remote(&j->manifest, a, out, err);
-    if (j->manifest.language != PACK_LANG_WASM || !sandbox)
-        return wopr_error_set(err, WOPR_E_PACK_RUNTIME,
-                              "this host does not execute the language of the pack");
-    int rc = sandbox_keep(sandbox, j->entry, module, err);
-    if (rc == 0) rc = module_ask(sandbox, module, a, &report, err);
+    int rc = module_ask(sandbox, module, a, &report, err);
     if (rc == 0)
         rc = pack_types_wasm(&j->manifest, report, module, sandbox_limits(sandbox), a, out, err);
     return rc;
@@ -264,7 +276,8 @@ int pack_loader_try(struct sandbox *sandbox, const struct pack_judged *j, struct
                     struct wopr_error *err) {
     struct pack_types_made made = {0};
     char module[SANDBOX_DIGEST + 1] = "";
-    int rc = types_make(sandbox, j, module, a, &made, err);
+    int rc = module_keep(sandbox, j, module, err);
+    if (rc == 0) rc = types_make(sandbox, j, module, a, &made, err);
     if (module[0]) sandbox_drop(sandbox, module);
     return rc;
 }
@@ -280,8 +293,29 @@ static void types_name(struct pack_loader *p, struct loaded *l, const struct pac
         l->types = made;
 }
 
-static int judged_load(struct pack_loader *p, struct loaded *l, const struct sha256 *digest,
-                       struct wopr_error *err) {
+static int tarball_read(struct pack_loader *p, const struct sha256 *pack, struct buf *out,
+                        struct wopr_error *err) {
+    int rc = store_pack_blob(p->store, pack, out, err);
+    if (rc == WOPR_E_CORRUPT || rc == WOPR_E_NOT_FOUND)
+        return wopr_error_set(err, WOPR_E_PACK_INTEGRITY,
+                              "the bytes of the installed pack are damaged in the database, or "
+                              "gone from it; remove it and install it again");
+    return rc;
+}
+
+/* From now on the module can be read again. */
+static int loading_begin(struct pack_loader *p, struct loaded *l, const struct pack_judged *j,
+                         struct wopr_error *err) {
+    if (l->module[0] == '\0') return 0;
+    l->entry = arena_str(l->a, j->manifest.entry);
+    if (!l->entry.p) return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
+    pthread_mutex_lock(&p->mu);
+    p->loading = l;
+    pthread_mutex_unlock(&p->mu);
+    return 0;
+}
+
+static int judged_load(struct pack_loader *p, struct loaded *l, struct wopr_error *err) {
     const struct pack_expect expect = {.entry = true, .consumed = true};
     struct pack_judged j = {0};
     struct buf tarball;
@@ -289,14 +323,12 @@ static int judged_load(struct pack_loader *p, struct loaded *l, const struct sha
     buf_init(&tarball, PACK_TARBALL_BYTES_MAX);
     int rc = a ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a pack");
     if (rc == 0 && !p->rules) rc = manifest_rules_new(&p->rules, err);
-    if (rc == 0) rc = store_pack_blob(p->store, digest, &tarball, err);
-    if (rc == WOPR_E_CORRUPT || rc == WOPR_E_NOT_FOUND)
-        rc = wopr_error_set(err, WOPR_E_PACK_INTEGRITY,
-                            "the bytes of the installed pack are damaged in the database; remove "
-                            "it and install it again");
+    if (rc == 0) rc = tarball_read(p, &l->pack, &tarball, err);
     if (rc == 0) rc = pack_judge(p->rules, buf_str(&tarball), &expect, a, &j, err);
     if (rc == 0) {
-        rc = types_make(p->sandbox, &j, l->module, l->a, &l->types, err);
+        rc = module_keep(p->sandbox, &j, l->module, err);
+        if (rc == 0) rc = loading_begin(p, l, &j, err);
+        if (rc == 0) rc = types_make(p->sandbox, &j, l->module, l->a, &l->types, err);
         if (rc == WOPR_E_PACK_LOAD || rc == WOPR_E_PACK_RUNTIME) types_name(p, l, &j);
     }
     buf_fini(&tarball);
@@ -318,12 +350,14 @@ static struct loaded *loaded_make(struct pack_loader *p, const struct sha256 *di
     wopr_error_set(why, WOPR_E_NO_MEMORY, "no memory for a pack");
     if (!l) return NULL;
     memcpy(l->hex, hex, sizeof l->hex);
+    l->pack = *digest;
     l->a = arena_new(8u * 1024 * 1024);
-    l->rc = l->a ? judged_load(p, l, digest, why) : WOPR_E_NO_MEMORY;
+    l->rc = l->a ? judged_load(p, l, why) : WOPR_E_NO_MEMORY;
     if (l->rc != 0) snprintf(l->why, sizeof l->why, "%s", why->message);
     pthread_mutex_lock(&p->mu);
     bool stays = !wopr_err_passes(l->rc) && l->rc != WOPR_E_PACK_INTEGRITY; /* may be mended */
     bool kept = stays && map_put(p->loaded, str_c(l->hex), l, NULL) == 0;
+    p->loading = NULL;
     pthread_mutex_unlock(&p->mu);
     if (kept) return l;
     if (l->rc == 0) wopr_error_set(why, WOPR_E_NO_MEMORY, "no memory for a pack");
@@ -350,6 +384,61 @@ static struct loaded *loaded_get(struct pack_loader *p, const struct sha256 *dig
     if (l) wopr_error_set(err, l->rc, "%s", l->why);
     else wopr_error_set(err, why.code, "%s", why.message);
     return NULL;
+}
+
+/* --- for the sandbox --- */
+
+struct module_home { /* a pack, and its file that is the module */
+    struct sha256 pack;
+    char entry[PACK_FILE_NAME_MAX];
+    size_t entry_n;
+};
+
+/* The nth pack that has this module: of one module several versions may be made, and the bytes of
+ * one of them be damaged. */
+static bool module_home_find(struct pack_loader *p, const char *module, size_t nth,
+                             struct module_home *out) {
+    const struct loaded *found = NULL;
+    size_t it = 0;
+    void *v;
+    pthread_mutex_lock(&p->mu);
+    const struct loaded *l = p->loading;
+    do {
+        if (l && strcmp(l->module, module) == 0 && l->entry.n <= sizeof out->entry && nth-- == 0)
+            found = l;
+        l = !found && map_next(p->loaded, &it, NULL, &v) ? v : NULL;
+    } while (l);
+    if (found) {
+        out->pack = found->pack;
+        out->entry_n = found->entry.n;
+        memcpy(out->entry, found->entry.p, found->entry.n);
+    }
+    pthread_mutex_unlock(&p->mu);
+    return found != NULL;
+}
+
+/* The tarball was judged when it was loaded, and has the digest that it had. */
+static int module_unpack(struct pack_loader *p, const struct module_home *home, struct buf *out,
+                         struct wopr_error *err) {
+    struct buf tarball;
+    buf_init(&tarball, PACK_TARBALL_BYTES_MAX);
+    int rc = tarball_read(p, &home->pack, &tarball, err);
+    if (rc == 0)
+        rc = pack_file_read(buf_str(&tarball), str_n(home->entry, home->entry_n), out, err);
+    buf_fini(&tarball);
+    return rc;
+}
+
+static int module_again(void *ctx, const char *module, struct buf *out, struct wopr_error *err) {
+    struct pack_loader *p = ctx;
+    struct module_home home;
+    int rc = wopr_error_set(err, WOPR_E_PACK_LOAD, "no pack that is loaded here has the module");
+    for (size_t nth = 0; module_home_find(p, module, nth, &home); nth++) {
+        buf_reset(out);
+        rc = module_unpack(p, &home, out, err);
+        if (rc == 0 || wopr_err_passes(rc)) break;
+    }
+    return rc;
 }
 
 /* --- for the engine --- */

@@ -5,7 +5,9 @@
  * An install is the approval of a pack for a tenant; one without a tenant is for all.  Without a
  * pin the highest installed version has a type.  What was looked up is remembered for half a
  * second: a removal or an update takes effect that soon, what is new does at once.  A pack that was
- * loaded stays loaded.  Of a type that a module has, its manifest must speak.
+ * loaded stays loaded: its types, which runs hold.  The bytes of its module do not: the sandbox
+ * asks for them again (sandbox_source), and they are read from the database.  Of a type that a
+ * module has, its manifest must speak.
  *
  * Threads: any.  Loading a pack for the first time reads its tarball, and asks a worker of the
  * sandbox what it is: milliseconds, ten seconds at most.
@@ -21,7 +23,8 @@ struct pack_loader_config {
     struct sandbox *sandbox;       /* NULL: packs of modules are refused */
     const struct remotes *remotes; /* NULL: whether there is a server for a pack is not looked at */
 };
-/* What cfg names is borrowed.  NO_MEMORY. */
+/* What cfg names is borrowed; the sandbox has this loader as its source until the loader is freed.
+ * NO_MEMORY. */
 MUST_CHECK int pack_loader_new(const struct pack_loader_config *cfg, struct pack_loader **out,
                                struct wopr_error *err);
 void pack_loader_free(struct pack_loader *p); /* takes NULL; after the engine, before the sandbox */

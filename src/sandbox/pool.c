@@ -1,12 +1,9 @@
 /*
- * pool.c: modules that are kept, requests that wait in the lanes of their tenants, and the slots
- * that are given them.
+ * pool.c: requests that wait in the lanes of their tenants, and the slots that are given them.
  */
 #include "base/clock.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "codec/bytes.h"
 #include "sandbox/frame.h"
 #include "sandbox/sandbox_int.h"
 
@@ -36,6 +33,7 @@ static void slot_init(struct slot *w, struct sandbox *s) {
 static void sandbox_end(struct sandbox *s) {
     for (unsigned i = 0; i < SLOTS_MAX; i++) pthread_cond_destroy(&s->slots[i].work);
     lanes_fini(&s->lanes);
+    modules_fini(&s->modules);
     pthread_mutex_destroy(&s->mu);
     mem_free(s->program);
     mem_free(s);
@@ -55,67 +53,20 @@ int sandbox_new(const struct sandbox_config *cfg, struct sandbox **out, struct w
     s->slots_nr = 2 * s->cfg.workers; /* no tenant has them all */
     for (unsigned i = 0; i < SLOTS_MAX; i++) slot_init(&s->slots[i], s);
     s->program = mem_strndup(cfg->program, strlen(cfg->program));
-    s->modules = map_new();
+    bool kept = modules_init(&s->modules);
     int rc = lanes_init(&s->lanes, s->cfg.workers, WAITING_MAX);
     s->lanes.weight = job_weight;
-    if (rc == 0 && s->program && s->modules) {
+    if (rc == 0 && s->program && kept) {
         s->running = true;
         *out = s;
         return 0;
     }
-    map_free(s->modules);
     sandbox_end(s);
     return wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for the sandbox");
 }
 
 struct sandbox_limits sandbox_limits(const struct sandbox *s) {
     return (struct sandbox_limits){s->cfg.memory_max, s->cfg.time_ms_max, s->cfg.workers};
-}
-
-/* --- modules; the mutex is held --- */
-
-static void module_end(struct sandbox *s, struct module *m) {
-    if (m->kept > 0 || m->lent > 0) return;
-    (void)map_del(s->modules, str_c(m->digest));
-    mem_free(m->bytes);
-    mem_free(m);
-}
-
-static struct module *module_new(struct sandbox *s, struct str bytes, const char *digest) {
-    struct module *m = MEM_NEW(struct module);
-    if (m) m->bytes = mem_strndup(bytes.p, bytes.n);
-    if (m && m->bytes) {
-        memcpy(m->digest, digest, sizeof m->digest);
-        m->n = bytes.n;
-        if (map_put(s->modules, str_c(m->digest), m, NULL) == 0) return m;
-    }
-    if (m) mem_free(m->bytes);
-    mem_free(m);
-    return NULL;
-}
-
-int sandbox_keep(struct sandbox *s, struct str bytes, char digest[SANDBOX_DIGEST + 1],
-                 struct wopr_error *err) {
-    if (bytes.n > SANDBOX_MODULE_MAX)
-        return wopr_error_set(err, WOPR_E_TOO_BIG, "a module has at most 16 MiB");
-    struct sha256 d = sha256_of(bytes);
-    sha256_hex(&d, digest);
-    pthread_mutex_lock(&s->mu);
-    struct module *m = map_get(s->modules, str_c(digest));
-    if (!m) m = module_new(s, bytes, digest);
-    if (m) m->kept++;
-    pthread_mutex_unlock(&s->mu);
-    return m ? 0 : wopr_error_set(err, WOPR_E_NO_MEMORY, "no memory for a module");
-}
-
-void sandbox_drop(struct sandbox *s, const char *digest) {
-    pthread_mutex_lock(&s->mu);
-    struct module *m = map_get(s->modules, str_c(digest));
-    if (m && m->kept > 0) {
-        m->kept--;
-        module_end(s, m);
-    }
-    pthread_mutex_unlock(&s->mu);
 }
 
 /* --- jobs --- */
@@ -210,8 +161,7 @@ static void job_done(struct slot *w, struct job *j, const struct sandbox_report 
     list_del(&j->all);
     s->stats.active--;
     lane_leave(&s->lanes, j->lane);
-    j->module->lent--;
-    module_end(s, j->module);
+    module_return(&s->modules, j->module);
     if (r->rc == 0) s->stats.invoked++;
     else s->stats.failed++;
     w->job = NULL;
@@ -258,14 +208,14 @@ static void *slot_main(void *ctx) {
 
 static int job_queue(struct sandbox *s, struct job *j, struct str digest, struct wopr_error *err) {
     if (s->stopping) return wopr_error_set(err, WOPR_E_CLOSED, "the host is stopping");
-    j->module = map_get(s->modules, digest);
+    j->module = module_lend(&s->modules, digest);
     if (!j->module) return wopr_error_set(err, WOPR_E_NOT_FOUND, "the module is not kept here");
     int rc = s->slots[0].started || slot_start(s) ? 0 : WOPR_E_NO_MEMORY;
     if (rc == 0) rc = lane_join(&s->lanes, str_c(j->tenant), STR_NONE, &j->link, &j->lane);
+    if (rc != 0) module_return(&s->modules, j->module);
     if (rc == WOPR_E_UNAVAILABLE)
         return wopr_error_set(err, rc, "too many modules of this tenant wait to be executed");
     if (rc != 0) return wopr_error_set(err, rc, "no memory to execute a module");
-    j->module->lent++;
     list_add_tail(&s->jobs, &j->all);
     j->id = ++s->last_id;
     return 0;
@@ -314,21 +264,9 @@ void sandbox_stop(struct sandbox *s) {
     s->running = false;
 }
 
-static void modules_free(struct sandbox *s) {
-    size_t it = 0;
-    void *v;
-    while (map_next(s->modules, &it, NULL, &v)) {
-        struct module *m = v;
-        mem_free(m->bytes);
-        mem_free(m);
-    }
-    map_free(s->modules);
-}
-
 void sandbox_free(struct sandbox *s) {
     if (!s) return;
     sandbox_stop(s);
-    modules_free(s);
     sandbox_end(s);
 }
 
@@ -336,5 +274,7 @@ void sandbox_stats(struct sandbox *s, struct sandbox_stats *out) {
     pthread_mutex_lock(&s->mu);
     *out = s->stats;
     out->waiting = s->lanes.waiting_nr;
+    out->module_bytes = s->modules.bytes;
+    out->modules_read = s->modules.read_nr;
     pthread_mutex_unlock(&s->mu);
 }

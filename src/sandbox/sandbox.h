@@ -1,10 +1,10 @@
 /*
  * sandbox.h: modules of strangers, executed in processes of their own.  Layer: sandbox.
  *
- * The host keeps the bytes of modules by their digest, and a few workers ("wopr wasm-worker",
- * worker/worker.h), which it believes nothing: what they send is bounded and checked, one that is
- * late, silent or wrong is killed, and only its own invocation fails.  A worker serves one tenant;
- * for the next one it is replaced.  Tenants take turns.
+ * The host keeps modules by their digest, the bytes of those that were used last, and a few workers
+ * ("wopr wasm-worker", worker/worker.h), which it believes nothing: what they send is bounded and
+ * checked, one that is late, silent or wrong is killed, and only its own invocation fails.  One
+ * worker serves one tenant; for the next one it is replaced.  Tenants take turns.
  *
  * Threads: everything may be called from any; done comes from a thread of the sandbox and must only
  * queue.
@@ -15,6 +15,7 @@
 #include "base/buf.h"
 
 #define SANDBOX_MODULE_MAX  (16u * 1024 * 1024) /* bytes of a module */
+#define SANDBOX_BYTES_MAX   (64u * 1024 * 1024) /* of all modules, but for those being sent */
 #define SANDBOX_MESSAGE_MAX (4u * 1024 * 1024)
 #define SANDBOX_DIGEST      64u /* hexadecimal digits of a SHA-256 */
 #define SANDBOX_MEMORY_MIN  (1024u * 1024)
@@ -45,6 +46,17 @@ extern const char SANDBOX_ENGINE[], SANDBOX_ENGINE_VERSION[]; /* for discovery (
 MUST_CHECK int sandbox_keep(struct sandbox *s, struct str bytes, char digest[SANDBOX_DIGEST + 1],
                             struct wopr_error *err);
 void sandbox_drop(struct sandbox *s, const char *digest);
+/* Where the bytes of a module that is kept are read again; appended to out, whose maximum is
+ * SANDBOX_MODULE_MAX.  Called by a thread of the sandbox, one call at a time; it may block for the
+ * read, and must not wait for a request to this sandbox.  A code that passes (wopr_err_passes)
+ * fails the request as UNAVAILABLE, any other one for good; err->message says what to do. */
+typedef int sandbox_source_fn(void *ctx, const char *digest, struct buf *out,
+                              struct wopr_error *err);
+/* With a source, modules that are not being sent to a worker give their bytes up, the least
+ * recently used first, so that all together have at most SANDBOX_BYTES_MAX.  Without one (NULL) all
+ * stay.  Waits for a read under way; no request may need the bytes of a module afterwards, unless
+ * another source is set. */
+void sandbox_source(struct sandbox *s, sandbox_source_fn *fn, void *ctx);
 
 struct sandbox_request {
     struct str tenant;
@@ -57,7 +69,9 @@ struct sandbox_request {
 };
 struct sandbox_report {
     int rc;          /* 0: text is the report (worker/abi.h).  UNAVAILABLE: the worker died or lied,
-             * NOT_FOUND: no such module, CLOSED: cancelled or stopping, NO_MEMORY */
+             * or the source of the module has it another time; CLOSED: cancelled or stopping,
+             * NO_MEMORY; without a node also what the source says of a module that it does not
+             * have: with one, that is a report with outcome "failed" */
     struct str text; /* an object with "outcome"; valid during the callback */
     const char *message; /* why rc is not 0 */
     bool ended; /* UNAVAILABLE, because the worker ended while it had the request: the module ended
@@ -79,6 +93,8 @@ struct sandbox_stats {
     uint64_t invoked, failed; /* failed: without a report */
     uint64_t started, killed; /* workers */
     uint64_t waiting, active;
+    uint64_t module_bytes; /* in memory */
+    uint64_t modules_read; /* again, from the source */
 };
 void sandbox_stats(struct sandbox *s, struct sandbox_stats *out);
 

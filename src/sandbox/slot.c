@@ -15,6 +15,7 @@
 #define LOAD_MS    10000
 #define SERVED_MAX 1000u /* jobs; then a worker is replaced */
 #define GIVEN_UP   1     /* no error code is positive */
+#define UNREAD     2     /* the bytes of the module were not to be had: slot.why */
 
 void slot_end(struct slot *w) {
     if (w->child.pid == 0) return;
@@ -132,17 +133,19 @@ static int report_await(struct slot *w, struct patience *p) {
     return rc;
 }
 
+/* The bytes of a module are held for as long as they are sent. */
 static int slot_exchange(struct slot *w, const struct job *j, bool load, struct buf *report) {
     int time_ms = load ? LOAD_MS : j->time_ms;
+    struct str bytes = str_n(j->message, j->message_n);
+    if (load && module_hold(w->s, j->module, &bytes, &w->why) != 0) return UNREAD;
     struct patience p;
     patience_begin(&p, w, time_ms);
-    struct str bytes =
-        load ? str_n(j->module->bytes, j->module->n) : str_n(j->message, j->message_n);
     struct buf head;
     buf_init(&head, FRAME_TEXT_MAX);
     int rc = head_write(&head, j, time_ms, !load) ? 0 : WOPR_E_NO_MEMORY;
     if (rc == 0)
         rc = frame_send(w, load ? FRAME_LOAD : FRAME_INVOKE, buf_str(&head), bytes, p.until_ms);
+    if (load) module_let(w->s, j->module);
     if (rc == 0) rc = report_await(w, &p);
     if (rc == 0) rc = slot_report_read(&w->child, report, clock_mono_ms() + p.time_ms);
     buf_fini(&head);
@@ -159,16 +162,21 @@ static int slot_converse(struct slot *w, const struct job *j, struct buf *report
     return slot_exchange(w, j, false, report);
 }
 
+/* A report that no worker made; the object is left open. */
+static void report_begin(struct jw *w, struct buf *report, const char *code, const char *message) {
+    buf_reset(report);
+    jw_init(w, report);
+    jw_object(w);
+    jw_kstrz(w, "outcome", "failed");
+    jw_kstrz(w, "code", code);
+    jw_kstrz(w, "message", message);
+}
+
 /* The worker did not stop in time (WASM-13), whatever it was doing. */
 static int report_late(const struct job *j, struct buf *report) {
     struct jw w;
-    buf_reset(report);
-    jw_init(&w, report);
-    jw_object(&w);
-    jw_kstrz(&w, "outcome", "failed");
-    jw_kstrz(&w, "code", "wasm_execution_time_exceeded");
-    jw_kstrz(&w, "message",
-             "the node took longer than the host lets a module execute; its process was ended");
+    report_begin(&w, report, "wasm_execution_time_exceeded",
+                 "the node took longer than the host lets a module execute; its process was ended");
     jw_key(&w, "cap");
     jw_object(&w);
     jw_kstrz(&w, "kind", "wasm-execution-time");
@@ -176,6 +184,22 @@ static int report_late(const struct job *j, struct buf *report) {
     jw_kint(&w, "observed", (int64_t)j->time_ms + (int64_t)GRACE_MS);
     jw_end_object(&w);
     jw_end_object(&w);
+    return buf_failed(report) ? WOPR_E_NO_MEMORY : 0;
+}
+
+/* What passes may be tried again.  Of what does not, a node is told by a report, which is final: a
+ * pack that is damaged is mended by people and not by trying. */
+static int report_unread(const struct slot *w, const struct job *j, struct buf *report,
+                         struct sandbox_report *out) {
+    struct jw o;
+    out->message = w->why.message;
+    if (wopr_err_passes(w->why.code)) return WOPR_E_UNAVAILABLE;
+    if (j->node_n == 0) return w->why.code; /* who loads it has no run, and may ask again */
+    report_begin(&o, report,
+                 w->why.code == WOPR_E_PACK_INTEGRITY ? "pack_integrity_failure"
+                                                      : "pack_load_failure",
+                 w->why.message);
+    jw_end_object(&o);
     return buf_failed(report) ? WOPR_E_NO_MEMORY : 0;
 }
 
@@ -202,14 +226,18 @@ static int slot_attempt(struct slot *w, struct job *j, struct buf *report, const
     rc = slot_converse(w, j, report);
     bool cancelled = job_leave(w, j);
     w->served++;
-    if (rc != 0 || w->served >= SERVED_MAX) slot_end(w);
+    bool sound = rc == 0 || (rc == UNREAD && !cancelled);
+    if (!sound || w->served >= SERVED_MAX) slot_end(w);
     if (cancelled && rc != 0) return GIVEN_UP;
     return rc;
 }
 
 /* The code of a report, and with it what the worker did. */
-static int outcome_of(int rc, const struct job *j, struct buf *report, struct sandbox_report *out) {
+static int outcome_of(int rc, const struct slot *w, const struct job *j, struct buf *report,
+                      struct sandbox_report *out) {
     switch (rc) {
+    case UNREAD:
+        return report_unread(w, j, report, out);
     case 0:
     case WOPR_E_NO_MEMORY:
         return rc;
@@ -237,5 +265,5 @@ void slot_execute(struct slot *w, struct job *j, struct buf *report, struct sand
     int rc = slot_attempt(w, j, report, &out->message);
     if (rc == WOPR_E_CLOSED && !fresh) /* it had ended before: a spent worker does */
         rc = slot_attempt(w, j, report, &out->message);
-    out->rc = outcome_of(rc, j, report, out);
+    out->rc = outcome_of(rc, w, j, report, out);
 }

@@ -3,11 +3,13 @@
  * as worker of the sandbox; what the modules do: tests/sandbox/kit.c.
  */
 #include "base/fs.h"
+#include "base/mem.h"
 #include "engine_world.h"
 #include "fork_kit.h"
 #include "nodes/nodes.h"
 
 #include <criterion/criterion.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 static struct sandbox *BOX;
@@ -172,6 +174,71 @@ Test(engine_modules, what_a_module_does_wrong_fails_its_node) { /* WASM-11, WASM
         world_check_log(run);
         fork_replays_equal(run, 0, RUN_FAILED);
     }
+}
+
+/* --- bytes that are not in memory any more (SANDBOX_BYTES_MAX) --- */
+
+static atomic_int SOURCE_RC, SOURCE_ASKED;
+
+static int source_read(void *ctx, const char *digest, struct buf *out, struct wopr_error *err) {
+    struct buf b;
+    (void)ctx;
+    cr_expect_str_eq(digest, DIGEST);
+    SOURCE_ASKED++;
+    if (SOURCE_RC != 0) return wopr_error_set(err, SOURCE_RC, "the shelf says: install it again");
+    cr_assert_eq(fs_read(WOPR_MODULES "/kit.wasm", SANDBOX_MODULE_MAX, &b), FS_READ_OK);
+    buf_adds(out, buf_str(&b));
+    buf_fini(&b);
+    return 0;
+}
+
+/* Others, used after it, have all the room there is. */
+static void module_forgotten(void) {
+    char other[SANDBOX_DIGEST + 1];
+    char *bytes = mem_zalloc(SANDBOX_MODULE_MAX);
+    cr_assert_not_null(bytes);
+    sandbox_source(BOX, source_read, NULL);
+    for (unsigned i = 0; i < SANDBOX_BYTES_MAX / SANDBOX_MODULE_MAX; i++) {
+        bytes[0] = (char)i;
+        cr_assert_eq(sandbox_keep(BOX, str_n(bytes, SANDBOX_MODULE_MAX), other, NULL), 0);
+    }
+    mem_free(bytes);
+}
+
+static struct str start_retried(void) {
+    return world_start(world_def("w",
+                                 "{\"id\":\"n\",\"typeId\":\"vendor.test.kit.reads\",\"name\":"
+                                 "\"n\",\"position\":{\"x\":0,\"y\":0},\"config\":{},\"inputs\":{},"
+                                 "\"settings\":{\"maxRetries\":2,\"retryDelayMs\":1}}",
+                                 0, 0, 0, 0),
+                       NULL);
+}
+
+Test(engine_modules, a_module_that_cannot_be_read_again_fails_its_node_for_good_or_for_now) {
+    static const struct {
+        int rc;
+        const char *code;
+        int retries;
+    } CASES[] = {{WOPR_E_PACK_INTEGRITY, "pack_integrity_failure", 0}, /* B8, PACK-64 */
+                 {WOPR_E_PACK_LOAD, "pack_load_failure", 0},
+                 {WOPR_E_IO, "wasm_worker_failed", 2}};
+    module_forgotten();
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        char code[80];
+        SOURCE_RC = CASES[i].rc;
+        SOURCE_ASKED = 0;
+        struct str run = start_retried();
+        const char *text = end_of(run, EV_NODE_FAILED);
+        snprintf(code, sizeof code, "\"code\":\"%s\"", CASES[i].code);
+        has(text, code);
+        has(text, "the shelf says: install it again");
+        cr_expect_eq(world_count(run, EV_NODE_RETRIED), (unsigned)CASES[i].retries);
+        cr_expect_eq(SOURCE_ASKED, CASES[i].retries + 1, "%d", SOURCE_ASKED);
+        world_check_log(run);
+    }
+    SOURCE_RC = 0;
+    has(end_of(start_retried(), EV_NODE_COMPLETED), "absent");
+    sandbox_source(BOX, NULL, NULL);
 }
 
 Test(engine_modules, a_cancelled_run_takes_its_module_along) { /* WASM-13 */
