@@ -6,10 +6,13 @@ disappear while they are installed, modules beside forks and loops (30-nodes sec
 usage: packs_attack.py WOPR MODULES [NAME...]    (names of the functions below; default all)
 """
 import base64
+import datetime
+import hashlib
 import http.client
 import json
 import os
 import random
+import re
 import socket
 import sqlite3
 import struct
@@ -129,7 +132,7 @@ def of_publishers_that_meet_one_wins_and_bytes_never_mix(wopr, modules, folder):
 
 
 def a_kill_in_any_change_leaves_it_whole_or_undone(wopr, modules, folder):
-    """PACK-55, P1, P5: publish, mark, unpublish, rotate, revoke, install, remove; what was acknowledged is there."""
+    """PACK-55, P1, P5: publish, mark, unpublish, install, remove; what was acknowledged is there."""
     rng = random.Random(int(os.environ.get("WOPR_SEED", "11")))
     h = PackHost.begin(wopr, folder)
     path = os.path.join(folder, "kit.tgz")
@@ -497,6 +500,82 @@ def a_namespace_outlives_its_keys(wopr, modules, folder):
     verified(h)
 
 
+def a_kill_in_a_change_of_keys_leaves_the_old_or_the_new(wopr, modules, folder):
+    """PACK-26, PACK-43, PACK-53, P5: kill -9 of the host in a rotation, of host and command in a revocation.  What is signed then is judged by
+    the keys that are there, what was signed before stays, and an unfinished change can be made again."""
+    rng, seen = random.Random(int(os.environ.get("WOPR_SEED", "12"))), {}
+    h = PackHost.begin(wopr, folder, "--audit-log", "changes")
+    keys = [os.path.join(folder, "k%d" % i) for i in range(2)]
+    for k in keys:
+        h.cli("packs", "keygen", k)
+    flat = ["".join(open(k + ".pub", encoding="ascii").read().split("\n")[1:-2]) for k in keys]
+    for i in range(8 if SLOW else 32):
+        name, revoke = "vendor.org%d.x" % i, i % 2 == 1
+        at, data = "/v1/packs/%s/-/" % name, {v: plain(v, name) for v in ("1.0.0", "1.1.0", "1.2.0")}
+
+        def put(version, key):
+            return Line(h).put(version, data[version], name, **{"X-Pack-Signing-Method": "manual", "X-Pack-Public-Key": flat[key],
+                                                                "X-Pack-Signature": sign(folder, keys[key], data[version])})
+
+        def chain():
+            return {k["kid"]: k for k in Line(h, None).ask("GET", at + "keychain")[1]["keys"]}
+
+        def revoked():
+            return subprocess.Popen([wopr, "packs", "revoke-key", name, kid, "--db", os.path.join(h.db, "w.db")],
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def rotated():
+            return Line(h).ask("POST", at + "keychain/rotate", rotation)
+        expect(put("1.0.0", 0)[0] == 201, "to begin with")
+        (kid, old), = chain().items()
+        begins = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        rotation = {"kid": "next", "publicKey": flat[1], "validFrom": begins, "rotationProof": text_sign(folder, keys[0], "next" + flat[1] + begins)}
+        got = []
+        if revoke:
+            p = revoked()
+            time.sleep(rng.random() * 0.04)
+            p.kill()
+            h.kill()
+            done = p.wait(WAIT_S) == 0
+        else:
+            t = threading.Thread(target=lambda: got.extend(at_once(rotated)))
+            t.start()
+            time.sleep(rng.random() * 0.012)
+            h.kill()
+            t.join()
+            done = isinstance(got[0], tuple) and got[0][0] == 200
+        verified(h)
+        h = PackHost.begin(wopr, folder, "--audit-log", "changes", db=h.db)
+        now, action = chain(), "key-revoked" if revoke else "key-rotated"
+        new = "revokedAt" in now[kid] if revoke else len(now) == 2
+        seen[action, new] = seen.get((action, new), 0) + 1
+        expect(new or not done, "%s was acknowledged: %s" % (action, got))
+        changed = {"revokedAt": now[kid].get("revokedAt")} if revoke else {"validUntil": now[kid].get("validUntil"), "rotatedTo": "next"}
+        expect(now[kid] == ({**old, **changed} if new else old) and all(changed.values()) >= new, "%s: %s then %s" % (action, old, now))
+        expect(sorted(now) == sorted({kid, "next"} if new and not revoke else {kid}), "%s" % now)
+        if new and not revoke:
+            expect(now["next"]["rotatedFrom"] == kid and now["next"]["rotationProof"] == rotation["rotationProof"] and
+                   now["next"]["publicKey"] == flat[1] and now[kid]["validUntil"] >= now["next"]["validFrom"], "%s" % now)
+        told = rows(h, "SELECT (SELECT count(*) FROM pack_history WHERE name = '%s' AND action = '%s'), (SELECT count(*) FROM audit_entries"
+                       " WHERE type = 'pack.%s' AND entry LIKE '%%\"%s\"%%')" % (name, action, action, name))
+        expect(told == [(int(new), int(new))], "%s: %s entries of history and audit log" % (action, told))
+        got = Line(h, None).ask("GET", at + "1.0.0.sig")
+        expect(got[0] == 200 and base64.b64encode(got[1]).decode() == sign(folder, keys[0], data["1.0.0"]), "its signature stays: %s" % (got,))
+        said = h.cli("packs", "install", name + "@1.0.0", "--pack-trust", "verified", "--pack-keys", keys[0] + ".pub", rc=1 if revoke and new else 0)
+        expect(("revoked" in said) == (revoke and new), "%s" % said)
+        for version, key in (("1.1.0", 0), ("1.2.0", 1)):  # all were revoked: the next key begins again
+            status, got = put(version, key)
+            want = (201, None) if (key == 1) == new else (409, "conflict") if revoke and new else (400, "signature_invalid")
+            expect((status, got.get("error")) == want, "%s %s, by key %d: %d %s" % (action, new, key, status, got))
+        if not new:
+            expect(revoked().wait(WAIT_S) == 0 if revoke else rotated()[0] == 200, "%s, again" % action)
+            now = chain()
+            expect("revokedAt" in now[kid] if revoke else sorted(now) == sorted((kid, "next")), "%s" % now)
+    print("  %s" % ", ".join("%s %s: %d" % (a, "whole" if n else "undone", c) for (a, n), c in sorted(seen.items())))
+    h.end()
+    verified(h)
+
+
 # --- modules beside loops, forks and the lack of them ---
 
 def mortal(folder):
@@ -638,7 +717,7 @@ WAT = """(module
   (func (export "openwop_node_id_at") (param i32) (result i64) %(id)s (i64.const 0x1100000030))
   (func (export "openwop_alloc") (param i32) (result i32) %(alloc)s (i32.const 1024))
   (func (export "openwop_free") (param i32 i32) %(free)s)
-  (func (export "openwop_node_invoke") (param i32 i32 i32) (result i64) %(invoke)s (i64.const 0x2400000060)))
+  (func (export "openwop_node_invoke") (param i32 i32 i32) (result i64) %(invoke)s (i64.const 0x2200000060)))
 """
 
 
@@ -683,10 +762,135 @@ def a_module_may_do_anything_in_each_export(wopr, modules, folder):
     verified(h)
 
 
+# --- memory of the host ---
+
+def memory_of(h, what="VmHWM"):
+    """KiB."""
+    with open("/proc/%d/status" % h.p.pid, encoding="ascii") as f:
+        return int(next(x for x in f if x.startswith(what)).split()[1])
+
+
+def metrics_at(h):
+    """The port of a host with --ops-port 0."""
+    return int(re.search(r":(\d+)/metrics", h.p.stdout.readline()).group(1))
+
+
+def metric(port, name):
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_S)
+    c.request("GET", "/metrics")
+    return int(float(re.search(r"^%s ([0-9.e+]+)$" % name, c.getresponse().read().decode(), re.M).group(1)))
+
+
+PAGES = 2048  # 128 MiB, as much as a module may have
+ALL_OF_IT = "(drop (memory.grow (i32.const %d)))" % (PAGES - 2)
+GIANTS = [  # what invoke does, and the code of its node
+    ("(return (i64.const 0x4000000000000010))", "wasm_trap"),  # 1 GiB behind its end
+    ("(return (i64.const -1))", "wasm_trap"),
+    (ALL_OF_IT + "(return (i64.const 0x4000000000000010))", "wasm_trap"),
+    (ALL_OF_IT + "(return (i64.const %d))" % ((PAGES * 65536 - 4096) << 32 | 1024), "validation_error"),  # nearly all that it has
+    (ALL_OF_IT + "(memory.fill (i32.const 4096) (i32.const 0x20) (i32.const %d)) (return (i64.const %d))"
+     % ((PAGES - 1) * 65536, (PAGES * 65536 - 8192) << 32 | 4096), "validation_error"),  # blanks, which a reader of JSON passes over
+    (ALL_OF_IT + "(call $log (i32.const 1) (i32.const 4096) (i32.const %d))" % (PAGES * 65536 - 8192), None),
+    (ALL_OF_IT + "(drop (call $get (i32.const 4096) (i32.const %d)))" % (PAGES * 65536 - 8192), "wasm_trap"),
+    ("(local $i i32) (loop $l (call $log (i32.const 1) (i32.const 4096) (i32.const 65536))"
+     " (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 5000))))", None)]
+
+
+def outputs_of_a_gigabyte_are_nothing_to_the_host(wopr, modules, folder):
+    """WASM-11, WASM-13, B4: what a module claims or has is bounded before it leaves its process."""
+    h, flows = PackHost.begin(wopr, folder), []
+    for i, (code, _) in enumerate(GIANTS):
+        wat, version = os.path.join(folder, "m.wat"), "1.0.%d" % i
+        with open(wat, "w", encoding="ascii") as f:
+            f.write(WAT % {e: code if e == "invoke" else "" for e in ("version", "name", "count", "id", "alloc", "free", "invoke")})
+        p = subprocess.run(["wat2wasm", wat, "-o", wat + ".wasm"], capture_output=True, text=True, timeout=WAIT_S)
+        expect(p.returncode == 0, p.stderr)
+        with open(wat + ".wasm", "rb") as f:
+            module = f.read()
+        m = manifest("vendor.test.wat", version, [{"typeId": "vendor.test.wat.t", "version": "1.0.0", "category": "data", "role": "pure"}])
+        h.install(pack(m, ("m.wasm", module)))
+        name, (status, got) = h.put_flow("vendor.test.wat.t", packs={"vendor.test.wat": {"version": version}})
+        expect(status in (200, 201), "%d: %d %s" % (i, status, got))
+        flows.append(name)
+    h.install(kit_pack(modules))
+    expect(h.until(h.run_of(KIT + ".echo"))["status"] == "completed", "what a run takes was taken")
+    peaks = []
+    for (code, want), name in zip(GIANTS, flows):
+        with open("/proc/%d/clear_refs" % h.p.pid, "w", encoding="ascii") as f:
+            f.write("5")  # the peak is what there is now
+        before = memory_of(h)
+        for _ in range(1 if SLOW else 3):
+            snap = h.until(h.start(name))
+            expect(err(snap)[0] == (want or "completed"), "%s: %s" % (code, snap))
+        peaks.append((memory_of(h) - before) / 1024)
+    print("  MiB at the most: %s" % ", ".join("%.1f" % n for n in peaks))
+    expect(SLOW or max(peaks[:-1]) < 4, "the host had so many MiB more: %s" % peaks)
+    expect(SLOW or peaks[-1] < 16, "%s; the log of the run has 400 KiB of lines" % peaks)
+    h.end()
+    verified(h)
+
+
+def padded(module, n, seed):
+    """The same module, with n bytes that nobody reads and no packer shortens."""
+    body, size = b"\3pad" + random.Random(seed).randbytes(n), b""
+    n = len(body)
+    while n > 127:
+        size += bytes([n & 127 | 128])
+        n >>= 7
+    return module + b"\0" + size + bytes([n]) + body
+
+
+def modules_without_end_take_bounded_memory_and_all_are_executed(wopr, modules, folder):
+    """WASM-2, PACK-64, B8: more than there is room for; what is read again later may be damaged by then."""
+    count, limit = 15, 64 << 20
+    h = PackHost.begin(wopr, folder, "--wasm-workers", "1", "--ops-port", "0")
+    ops, flows, settings = metrics_at(h), [], {"maxRetries": 2, "retryDelayMs": 1}
+    bytes_now, read = lambda: metric(ops, "wopr_wasm_module_bytes"), lambda: metric(ops, "wopr_wasm_modules_read_total")
+    packs = [pack(kit_manifest("1.0.%d" % i), ("kit.wasm", padded(kit(modules), 5050000, i))) for i in range(count)]
+    expect(metric(ops, "wopr_wasm_module_bytes_limit") == limit, "the bound")
+    for i in range(count):
+        h.install(packs[i])
+        name, (status, got) = h.put_flow(KIT + ".counts", settings=settings, packs={KIT: {"version": "1.0.%d" % i}})
+        expect(status in (200, 201), "%d: %d %s" % (i, status, got))
+        flows.append(name)
+        if i == 3:
+            early = memory_of(h, "VmRSS")
+    expect(limit - (6 << 20) < bytes_now() <= limit, "%d bytes of %d modules" % (bytes_now(), count))
+    for turn in range(2):
+        for name in flows:
+            expect(out(h.until(h.start(name))) == {"output": 1}, "turn %d" % turn)
+            expect(bytes_now() <= limit, "%d bytes" % bytes_now())
+    expect(read() >= count, "%d were read again" % read())
+    print("  %d MiB with four modules, %d MiB with %d; %d were read again"
+          % (early >> 10, memory_of(h, "VmRSS") >> 10, count, read()))
+    # the first has left memory once more
+    db = sqlite3.connect(os.path.join(h.db, "w.db"), timeout=30)
+    digest = hashlib.sha256(packs[0]).digest()
+    (body,), = db.execute("SELECT body FROM pack_blobs WHERE sha256 = ?", (digest,)).fetchall()
+    db.execute("UPDATE pack_blobs SET body = ? WHERE sha256 = ?", (body[:-9] + b"x" + body[-8:], digest))
+    db.commit()
+    for what in ("damaged", "gone"):
+        run = h.start(flows[0])
+        code, message, _ = err(h.until(run))
+        expect(code == "pack_integrity_failure" and "install it again" in message, "%s: %s %s" % (what, code, message))
+        expect("node.retried" not in [e["type"] for e in h.events(run)], "nobody tries that again")
+        expect(h.until(h.start(flows[1]))["status"] == "completed", "the others are whole")
+        db.execute("DELETE FROM pack_blobs WHERE sha256 = ?", (digest,))
+        db.commit()
+    db.close()
+    h.cli("packs", "remove", KIT, "1.0.0")
+    h.install(packs[0])
+    expect(out(h.until(h.start(flows[0]))) == {"output": 1}, "installed again, it is read by the host that has loaded it")
+    h.end()
+    verified(h)
+
+
 TESTS = [of_publishers_that_meet_one_wins_and_bytes_never_mix, a_kill_in_any_change_leaves_it_whole_or_undone,
          what_is_said_of_versions_never_hides_the_pack, the_same_mark_again_is_no_entry, a_long_manifest_costs_only_who_reads_it,
          a_tenant_has_room_for_so_many_bytes_and_gets_it_back, what_was_taken_back_is_found_no_more, who_has_no_credential_holds_no_body, who_does_not_read_takes_no_room_from_others,
          an_install_has_the_whole_version_or_says_that_it_is_gone, of_a_version_a_tenant_sees_one_set_of_bytes, a_namespace_outlives_its_keys,
+         a_kill_in_a_change_of_keys_leaves_the_old_or_the_new, outputs_of_a_gigabyte_are_nothing_to_the_host,
+         modules_without_end_take_bounded_memory_and_all_are_executed,
          a_module_in_loops_and_forks_of_forks_is_replayed_without_it, a_module_that_ends_whoever_loads_it_is_no_pack,
          a_worker_may_die_at_each_byte_of_its_answer, a_module_may_do_anything_in_each_export]
 
