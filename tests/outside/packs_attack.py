@@ -863,24 +863,39 @@ def modules_without_end_take_bounded_memory_and_all_are_executed(wopr, modules, 
     expect(read() >= count, "%d were read again" % read())
     print("  %d MiB with four modules, %d MiB with %d; %d were read again"
           % (early >> 10, memory_of(h, "VmRSS") >> 10, count, read()))
-    # the first has left memory once more
     db = sqlite3.connect(os.path.join(h.db, "w.db"), timeout=30)
-    digest = hashlib.sha256(packs[0]).digest()
-    (body,), = db.execute("SELECT body FROM pack_blobs WHERE sha256 = ?", (digest,)).fetchall()
-    db.execute("UPDATE pack_blobs SET body = ? WHERE sha256 = ?", (body[:-9] + b"x" + body[-8:], digest))
-    db.commit()
+
+    def harm(data):
+        digest = hashlib.sha256(data).digest()
+        (body,), = db.execute("SELECT body FROM pack_blobs WHERE sha256 = ?", (digest,)).fetchall()
+        db.execute("UPDATE pack_blobs SET body = ? WHERE sha256 = ?", (body[:-9] + b"x" + body[-8:], digest))
+        db.commit()
+
+    def forget():  # the first leaves memory, and the process
+        for name in flows[1:]:
+            expect(h.until(h.start(name))["status"] == "completed", "the others are whole")
+    twin = pack(kit_manifest("2.0.0"), ("kit.wasm", padded(kit(modules), 5050000, 0)))
+    h.install(twin)
+    expect(h.until(h.run_of(KIT + ".counts", packs={KIT: {"version": "2.0.0"}}))["status"] == "completed", "another pack of the same module")
+    forget()
+    harm(packs[0])
+    expect(out(h.until(h.start(flows[0]))) == {"output": 1}, "while one of them is whole, so is the module")
+    forget()
+    harm(twin)
     for what in ("damaged", "gone"):
         run = h.start(flows[0])
         code, message, _ = err(h.until(run))
         expect(code == "pack_integrity_failure" and "install it again" in message, "%s: %s %s" % (what, code, message))
         expect("node.retried" not in [e["type"] for e in h.events(run)], "nobody tries that again")
         expect(h.until(h.start(flows[1]))["status"] == "completed", "the others are whole")
-        db.execute("DELETE FROM pack_blobs WHERE sha256 = ?", (digest,))
+        db.execute("DELETE FROM pack_blobs WHERE sha256 = ?", (hashlib.sha256(packs[0]).digest(),))
         db.commit()
     db.close()
     h.cli("packs", "remove", KIT, "1.0.0")
     h.install(packs[0])
     expect(out(h.until(h.start(flows[0]))) == {"output": 1}, "installed again, it is read by the host that has loaded it")
+    h.cli("packs", "remove", KIT, "2.0.0")
+    h.install(twin)
     h.end()
     verified(h)
 

@@ -2,6 +2,7 @@
  * test_bytes.c: the bytes of modules in the host's memory are bounded (SANDBOX_BYTES_MAX): those
  * used least recently are read again from the source of whoever keeps them (WASM-2, PACK-64).
  */
+#include "base/fault.h"
 #include "base/fs.h"
 #include "codec/bytes.h"
 #include "sandbox/sandbox.h"
@@ -29,32 +30,29 @@ static void name_of(unsigned i, char name[40], bool type) {
     snprintf(name, 40, "vendor.test.m%u%s", i, type ? ".it" : "");
 }
 
-/* Each is a pack of its own, with a section that nobody reads. */
-static void module_make(unsigned i, struct buf *out) {
-    char name[40];
+/* Each is a pack of its own, with a section that nobody reads.  Made before there are threads. */
+static struct str module_bytes(unsigned i) {
+    static struct buf made[MODULES];
+    char name[40], text[1024];
     struct buf pad;
     const struct made m = {.pack = name};
+    if (made[i].len > 0) return buf_str(&made[i]);
     name_of(i, name, false);
+    buf_init(&made[i], SANDBOX_MODULE_MAX);
     buf_init(&pad, PAD + 100);
     made_bytes(&pad, "pad", 3);
-    for (size_t at = 0; at < PAD; at += 1024) {
-        char text[1024];
-        memset(text, (int)('a' + i), sizeof text);
-        buf_add(&pad, text, sizeof text);
-    }
-    made_write(&m, out);
-    buf_addc(out, 0);
-    made_bytes(out, pad.p, pad.len);
-    cr_assert_not(buf_failed(out));
+    memset(text, (int)('a' + i), sizeof text);
+    for (size_t at = 0; at < PAD; at += sizeof text) buf_add(&pad, text, sizeof text);
+    made_write(&m, &made[i]);
+    buf_addc(&made[i], 0);
+    made_bytes(&made[i], pad.p, pad.len);
+    cr_assert_not(buf_failed(&made[i]));
     buf_fini(&pad);
+    return buf_str(&made[i]);
 }
 
 static void module_keep(struct sandbox *s, unsigned i) {
-    struct buf b;
-    buf_init(&b, SANDBOX_MODULE_MAX);
-    module_make(i, &b);
-    cr_assert_eq(sandbox_keep(s, buf_str(&b), DIGESTS[i], NULL), 0);
-    buf_fini(&b);
+    cr_assert_eq(sandbox_keep(s, module_bytes(i), DIGESTS[i], NULL), 0);
 }
 
 /* The source: what it gave, and what it is to say. */
@@ -73,9 +71,10 @@ static int shelf_read(void *ctx, const char *digest, struct buf *out, struct wop
     cr_assert_lt(i, (unsigned)MODULES);
     atomic_fetch_add(&f->reads[i], 1);
     if (f->rc == 0 && f->gives) buf_addz(out, f->gives);
-    else if (f->rc == 0) module_make(i, out);
+    else if (f->rc == 0) buf_adds(out, module_bytes(i));
     atomic_fetch_sub(&f->inside, 1);
-    return f->rc == 0 ? 0 : wopr_error_set(err, f->rc, "the shelf says: do this");
+    int rc = f->rc == 0 && buf_failed(out) ? WOPR_E_NO_MEMORY : f->rc;
+    return rc == 0 ? 0 : wopr_error_set(err, rc, "the shelf says: do this");
 }
 
 static unsigned shelf_reads(struct shelf *f) {
@@ -209,6 +208,36 @@ Test(module_bytes, what_passes_may_be_tried_again_and_what_is_damaged_is_said_fo
     module_answers(s, "t", 0);
     cr_expect_eq(stats_of(s).started, 1u, "its worker was not at fault");
     buf_fini(&report);
+    sandbox_free(s);
+}
+
+Test(module_bytes, no_failed_allocation_loses_a_module_or_counts_it_twice, .timeout = 300) {
+    struct shelf f = {.rc = 0};
+    struct sandbox *s = box_new(1, &f);
+    unsigned kept = 1, refused = 0;
+    struct buf report;
+    buf_init(&report, 1 << 20);
+    for (unsigned i = 0; i < MODULES; i++) module_keep(s, i);
+    for (unsigned n = 1; fault_arm(1u << FAULT_MALLOC, n); n++) {
+        struct wopr_error err = {0};
+        char digest[SANDBOX_DIGEST + 1];
+        int rc = sandbox_keep(s, module_bytes(0), digest, &err);
+        int asked = module_ask(s, "t", 1 + n % (MODULES - 1), true, &report, &err);
+        fault_disarm();
+        cr_expect(rc == 0 || rc == WOPR_E_NO_MEMORY, "%u: %d", n, rc);
+        cr_expect(asked == 0 || asked == WOPR_E_NO_MEMORY || asked == WOPR_E_UNAVAILABLE,
+                  "%u: %d %s", n, asked, err.message);
+        if (asked == 0) cr_expect_not_null(strstr(report.p, MADE_RESPONSE_TEXT), "%s", report.p);
+        else refused++;
+        kept += rc == 0;
+        cr_expect_leq(stats_of(s).module_bytes, (uint64_t)SANDBOX_BYTES_MAX);
+        buf_fini(&report);
+    }
+    cr_expect_gt(refused, 5u, "%u", refused);
+    for (unsigned i = 0; i < MODULES; i++) module_answers(s, "t", i);
+    while (kept-- > 0) sandbox_drop(s, DIGESTS[0]);
+    for (unsigned i = 1; i < MODULES; i++) sandbox_drop(s, DIGESTS[i]);
+    cr_expect_eq(stats_of(s).module_bytes, 0u);
     sandbox_free(s);
 }
 
