@@ -100,19 +100,27 @@ static int body_check(const struct registry_upload *u, const struct sha256 *dige
     return 0;
 }
 
+struct version_seen {
+    bool there, removed;
+    struct sha256 digest;
+};
+
+static int version_look(struct store *s, const struct registry_upload *u, struct version_seen *out,
+                        struct wopr_error *err) {
+    int rc = store_pack_seen(s, u->name, u->version, &out->digest, &out->removed, err);
+    out->there = rc == 0;
+    return rc == WOPR_E_PACK_NOT_FOUND ? 0 : rc;
+}
+
 /* Check 8.  *known: it is there with the same bytes. */
-static int version_check(struct store *s, const struct registry_upload *u,
-                         const struct sha256 *digest, bool *known, struct wopr_error *err) {
-    struct sha256 old;
-    bool removed = false;
-    int rc = store_pack_seen(s, u->name, u->version, &old, &removed, err);
+static int version_check(const struct version_seen *old, const struct sha256 *digest, bool *known,
+                         struct wopr_error *err) {
     *known = false;
-    if (rc == WOPR_E_PACK_NOT_FOUND) return 0;
-    if (rc != 0) return rc;
-    if (removed)
+    if (!old->there) return 0;
+    if (old->removed)
         return wopr_error_set(err, WOPR_E_CONFLICT,
                               "this version was unpublished; a version is never given again");
-    if (!sha256_eq(&old, digest))
+    if (!sha256_eq(&old->digest, digest))
         return wopr_error_set(err, WOPR_E_CONFLICT,
                               "this version is published with other bytes; choose a new version");
     *known = true;
@@ -328,10 +336,13 @@ int registry_admit(struct registry *r, struct store *s, const struct registry_up
                    const struct pack_actor *who, struct arena *a, struct pack_publish *out,
                    bool *known, struct wopr_error *err) {
     struct sha256 digest = sha256_of(u->tarball);
+    struct version_seen old = {.there = false};
     int rc = registry_id_check(u->name, u->version, err);
+    /* Before its owner: one that is there by then has an owner, who may be another tenant. */
+    if (rc == 0) rc = version_look(s, u, &old, err);
     if (rc == 0) rc = claim_check(s, u, who, a, err);
     if (rc == 0) rc = body_check(u, &digest, err);
-    if (rc == 0) rc = version_check(s, u, &digest, known, err);
+    if (rc == 0) rc = version_check(&old, &digest, known, err);
     if (rc != 0 || *known) return rc;
     return upload_judge(r, s, u, who, &digest, a, out, err);
 }
