@@ -20,13 +20,14 @@ static const char USAGE[] =
     "       wopr interrupts show RUN_ID [NODE_ID]    all of a run, one JSON object per line\n"
     "       wopr interrupts resolve RUN_ID NODE_ID --action accept|reject|... [--comment TEXT]\n"
     "       wopr interrupts resolve RUN_ID NODE_ID --value JSON\n"
+    "                            [--interrupt ID]          that one, and none that is asked since\n"
     "list and show read the database file; list with --url URL (or WOPR_URL), and resolve always, "
     "ask\n"
     "a running host, with the key of WOPR_API_KEY, --api-key-file FILE or data/dev-api-key.\n";
 
 struct interrupt_args {
     struct interrupt_filter filter;
-    const char *url, *action, *comment, *value;
+    const char *url, *action, *comment, *value, *interrupt;
     struct remote_filter remote;
     bool test, json, url_given;
 };
@@ -153,6 +154,8 @@ static int interrupt_resolve(struct cli *c, const void *args) {
     percent_encode(&path, str_c(c->argv[1]));
     buf_addz(&path, "/interrupts/");
     percent_encode(&path, str_c(c->argv[2]));
+    if (in->interrupt != NULL) buf_addz(&path, "?interruptId=");
+    percent_encode(&path, str_c(in->interrupt));
     body_render(in, &body);
     if (buf_failed(&path) || buf_failed(&body))
         rc = cli_usage("wopr: the arguments are too long\n");
@@ -177,7 +180,8 @@ static int args_take(struct cli *c, struct interrupt_args *in) {
                                   .url_given = url != NULL,
                                   .action = cli_take_value(c, "--action"),
                                   .comment = cli_take_value(c, "--comment"),
-                                  .value = cli_take_value(c, "--value")};
+                                  .value = cli_take_value(c, "--value"),
+                                  .interrupt = cli_take_value(c, "--interrupt")};
     in->test = cli_take_flag(c, "--test");
     in->json = cli_take_flag(c, "--json");
     int rc = cli_config(c);

@@ -73,8 +73,8 @@ static int closed_code(const struct interrupt_row *r) {
 }
 
 static bool cmd_names(const struct engine_cmd *cmd, const struct interrupt_row *r) {
-    return cmd->resolve.interrupt_id.n > 0 ? str_eq(cmd->resolve.interrupt_id, r->interrupt_id)
-                                           : str_eq(cmd->resolve.node_id, r->node_id);
+    return str_eq(cmd->resolve.node_id, r->node_id) &&
+           (cmd->resolve.interrupt_id.n == 0 || str_eq(cmd->resolve.interrupt_id, r->interrupt_id));
 }
 
 /* CONV-11: the turn that cmd says again.  NULL: it is none. */
@@ -280,13 +280,14 @@ static bool turn_known(struct step *st, struct engine_cmd *cmd, int node, int32_
 static int conversation_over(const struct step *st, const struct engine_cmd *cmd) {
     const struct run_state *s = st->state;
     int node =
-        cmd->resolve.interrupt_id.n > 0 ? -1 : workflow_node_index(s->wf, cmd->resolve.node_id);
+        cmd->resolve.via == RESOLVE_TOKEN ? -1 : workflow_node_index(s->wf, cmd->resolve.node_id);
     bool over = node >= 0 && (s->wf->nodes[node].traits & NODE_IS_CONVERSATION) != 0 &&
                 (s->nodes[node].status == NODE_COMPLETED || s->nodes[node].status == NODE_FAILED);
     return over ? node : -1;
 }
 
 static struct intr_state *interrupt_wanted(struct step *st, const struct engine_cmd *cmd) {
+    int node = workflow_node_index(st->state->wf, cmd->resolve.node_id);
     if (cmd->resolve.interrupt_id.n > 0) {
         struct intr_state *i = run_state_intr_by_id(st->state, cmd->resolve.interrupt_id);
         for (size_t k = 0; st->exec->fork.info && !i && k < st->state->interrupts.n;
@@ -294,9 +295,8 @@ static struct intr_state *interrupt_wanted(struct step *st, const struct engine_
             if (str_eq(fork_interrupt_id(st->exec, &st->state->interrupts.v[k], st->scratch),
                        cmd->resolve.interrupt_id))
                 i = &st->state->interrupts.v[k];
-        return i && i->phase == INTR_OPEN ? i : NULL;
+        return i && i->phase == INTR_OPEN && i->node == node ? i : NULL;
     }
-    int node = workflow_node_index(st->state->wf, cmd->resolve.node_id);
     return node >= 0 ? run_state_intr_open(st->state, node) : NULL;
 }
 

@@ -110,8 +110,8 @@ struct answering {
 };
 
 static bool command_names(const struct engine_cmd *cmd, const struct interrupt_row *r) {
-    return cmd->resolve.via == RESOLVE_TOKEN ? str_eq(cmd->resolve.interrupt_id, r->interrupt_id)
-                                             : str_eq(cmd->resolve.node_id, r->node_id);
+    return str_eq(cmd->resolve.node_id, r->node_id) &&
+           (cmd->resolve.interrupt_id.n == 0 || str_eq(cmd->resolve.interrupt_id, r->interrupt_id));
 }
 
 /* The question; it must be open. */

@@ -428,10 +428,12 @@ class Interrupts:
 
         return pages(page)
 
-    def resolve(self, run_id: str, node_id: str, resume_value: Any, **options: Unpack[ChangeOptions]) -> wire.ResolveAnswer:
-        """Answers the open interrupt of a node."""
+    def resolve(self, run_id: str, node_id: str, resume_value: Any, *, interrupt_id: Optional[str] = None,
+                **options: Unpack[ChangeOptions]) -> wire.ResolveAnswer:
+        """Answers the open interrupt of a node; with interrupt_id that one, and none that the node asks since (409)."""
         path, body = {"runId": run_id, "nodeId": node_id}, {"resumeValue": resume_value}
-        return cast(wire.ResolveAnswer, self._call("resolveInterruptByRun", path=path, body=body, **options))
+        query = given(interruptId=interrupt_id)
+        return cast(wire.ResolveAnswer, self._call("resolveInterruptByRun", path=path, query=query, body=body, **options))
 
     def inspect_by_token(self, token: str, **options: Unpack[CallOptions]) -> wire.InterruptPayload:
         """What the holder of a token is asked."""

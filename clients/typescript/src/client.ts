@@ -362,9 +362,10 @@ class Interrupts {
     });
   }
 
-  /** Answers the open interrupt of a node. */
-  resolve(runId: string, nodeId: string, resumeValue: unknown, options?: CallOptions): Promise<wire.ResolveAnswer> {
-    return this.transport.call("resolveInterruptByRun", { path: { runId, nodeId }, body: { resumeValue } }, options);
+  /** Answers the open interrupt of a node; with interruptId that one, and none that the node asks since (409). */
+  resolve(runId: string, nodeId: string, resumeValue: unknown, options: CallOptions & { interruptId?: string } = {}): Promise<wire.ResolveAnswer> {
+    const { interruptId, ...rest } = options;
+    return this.transport.call("resolveInterruptByRun", { path: { runId, nodeId }, query: interruptId === undefined ? {} : { interruptId }, body: { resumeValue } }, rest);
   }
 
   /** What the holder of a token is asked. */

@@ -2253,6 +2253,18 @@ export interface PollRunEventsQuery {
   timeout?: number;
 }
 
+/** Query parameters of `resolveInterruptByRun`. */
+export interface ResolveInterruptByRunQuery {
+  /** The interrupt that is meant (an extension of this host): 409 when the node asks another one by now. */
+  interruptId?: string;
+}
+
+/** Query parameters of `resolveApprovalAlias`. */
+export interface ResolveApprovalAliasQuery {
+  /** The interrupt that is meant (an extension of this host): 409 when the node asks another one by now. */
+  interruptId?: string;
+}
+
 /** Query parameters of `listInterrupts`. */
 export interface ListInterruptsQuery {
   /** Only interrupts of this kind. */

@@ -35,16 +35,26 @@ static int run_read(struct http_call *c, struct run_head *head, struct wopr_erro
     return wopr_error_set(err, WOPR_E_INTERRUPT_NOT_FOUND, "the run has no such interrupt");
 }
 
+/* INT-14: who has read a question answers that one, and no other that the node asks by then. */
+static int question_take(struct http_call *c, struct str *id, struct wopr_error *err) {
+    bool given;
+    *id = http_query(c, "interruptId", &given);
+    if (!given || id->n > 0) return 0;
+    return wire_field_error(err, "interruptId", "empty", "interruptId is the id of an interrupt");
+}
+
 static int resolve_by_run(struct http_call *c, enum resolve_via via, bool bare) {
     struct wopr_error err = {0};
     struct run_head head;
-    struct str value = c->body;
+    struct str value = c->body, question = STR_NONE;
     struct wire_cmd *wc = NULL;
     int rc = run_read(c, &head, &err);
+    if (rc == 0) rc = question_take(c, &question, &err);
     if (rc == 0 && !bare) rc = value_read(c, &value, &err);
     if (rc == 0) rc = wire_cmd_new(c, ENGINE_RESOLVE, &V1_SPELLING, &wc, &err);
     if (rc != 0) return wire_fail(c, &err);
     wc->cmd.resolve.node_id = http_param(c, "nodeId");
+    wc->cmd.resolve.interrupt_id = question;
     wc->resume_bare = bare;
     return resolve_submit(c, wc, via, head.run_id, value);
 }

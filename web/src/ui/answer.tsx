@@ -1,5 +1,5 @@
 // The form that answers what a run asks, made from the question.
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { api, may } from "../app/session";
 import { ApiError } from "../lib/api";
 import { cli, curl } from "../lib/commands";
@@ -58,6 +58,24 @@ export function useFields(fields: Field[]) {
   };
 }
 
+const UNREAD_MS = 1000; // nobody has read a question that is so new in the place of another
+let changedAt = -UNREAD_MS; // a question was answered, or went away
+
+/** Not at once where a question takes the place of another: a second click would answer what nobody has read. */
+function useArmed(): boolean {
+  const [armed, setArmed] = useState(true);
+  useLayoutEffect(() => {
+    const left = changedAt + UNREAD_MS - performance.now();
+    const timer = left > 0 ? window.setTimeout(() => setArmed(true), left) : 0;
+    setArmed(left <= 0);
+    return () => {
+      clearTimeout(timer);
+      changedAt = performance.now();
+    };
+  }, []);
+  return armed;
+}
+
 interface Asked {
   runId: string;
   interrupt: Interrupt;
@@ -68,12 +86,15 @@ interface Asked {
 export function Answer(q: Asked) {
   const act = useAct();
   const { runId, interrupt } = q;
-  const path = `/v1/runs/${encodeURIComponent(runId)}/interrupts/${encodeURIComponent(interrupt.nodeId)}`;
+  const armed = useArmed();
+  // The question that was read, and none that the node asks by now.
+  const path = `/v1/runs/${encodeURIComponent(runId)}/interrupts/${encodeURIComponent(interrupt.nodeId)}?interruptId=${encodeURIComponent(interrupt.interruptId)}`;
   const [last, setLast] = useState<Json>(interrupt.kind === "approval" ? { action: "accept" } : {});
   if (!may("approvals:respond")) return <p class="soft">{T.ask.noScope}</p>;
   const send = (resumeValue: Json): void =>
     act.run(async () => {
       setLast(resumeValue);
+      changedAt = performance.now();
       await api().post(path, { resumeValue });
       say(T.ask.done);
       q.done();
@@ -83,11 +104,11 @@ export function Answer(q: Asked) {
   return (
     <div class="stack">
       {interrupt.data !== undefined && <About interrupt={interrupt} />}
-      <Form {...q} send={send} busy={act.busy} />
+      <Form {...q} send={send} busy={act.busy || !armed} />
       {act.error && (gone ? <div class="notice warn" role="alert">{`${T.ask.gone} (${act.error.code})`}</div> : <Wrong error={act.error} />)}
       <Commands lines={[
         { name: "curl", text: curl("POST", path, { resumeValue: last }) },
-        { name: "CLI", text: cli("interrupts", "resolve", runId, interrupt.nodeId, "--value", print(last)) },
+        { name: "CLI", text: cli("interrupts", "resolve", runId, interrupt.nodeId, "--interrupt", interrupt.interruptId, "--value", print(last)) },
       ]} />
     </div>
   );

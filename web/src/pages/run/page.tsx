@@ -87,6 +87,8 @@ function Head({ model, snapshot, fork }: { model: RunModel; snapshot: Snapshot; 
   );
 }
 
+const SAME_MS = 50; // between the question and the wait for its answer
+
 /** The questions of this run: from the list of all that wait, or from the snapshot where that is quicker. */
 function Asks({ model, snapshot }: { model: RunModel; snapshot: Snapshot }) {
   model.version.value;
@@ -95,7 +97,12 @@ function Asks({ model, snapshot }: { model: RunModel; snapshot: Snapshot }) {
   const own = snapshot.interrupt;
   if (own && !asked.some((p) => p.interruptId === own.interruptId) && model.fold.nodes.get(own.nodeId)?.status === "suspended")
     asked.unshift({ ...own, runId: model.runId, workflowId: snapshot.workflowId, ageMs: 0 });
-  const open = asked.filter((p) => (model.fold.nodes.get(p.nodeId)?.status ?? "suspended") === "suspended");
+  const open = asked.filter((p) => {
+    const node = model.fold.nodes.get(p.nodeId);
+    const since = node?.since === undefined ? undefined : model.log.get(node.since);
+    // The list of what waits is a little older than the log: what the node asked before is answered.
+    return (node?.status ?? "suspended") === "suspended" && !(since && p.requestedAt && Date.parse(p.requestedAt) + SAME_MS < Date.parse(since.timestamp));
+  });
   const child = open.length === 0 && model.fold.status.startsWith("waiting") ? snapshot.childRuns?.find((c) => c.status.startsWith("waiting")) : undefined;
   if (child) return <div class="notice warn row wraps"><span>{T.ask.child}</span><a class="mono" href={href(["run", child.runId])}>{child.runId}</a></div>;
   if (open.length === 0) return null;
