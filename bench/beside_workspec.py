@@ -67,7 +67,7 @@ def main():
             times = rows["this host over HTTP, profile " + profile] = []
             for _ in range(rounds):
                 t0 = time.perf_counter()
-                status, answer = h.send("POST", "/v1/workspec/validate?profile=" + profile, text)
+                status, answer = h.ask("POST", "/v1/workspec/validate?profile=" + profile, text)
                 times.append((time.perf_counter() - t0) * 1e3)
                 if status != 200 or not answer["ok"]:
                     raise RuntimeError(answer)

@@ -4,10 +4,8 @@ agents.py: nodes that are agents, on the real program: a model that streams, an 
 the test (AGT-9, AGT-20 to AGT-33).  What leaves the host is counted where it arrives.
 usage: agents.py WOPR [NAME...]    (names of the functions below; default all)
 """
-import http.client
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import threading
@@ -79,10 +77,7 @@ class AgentHost(McpHost):
         return name if status in (200, 201) else got
 
     def begin(self, workflow, tag="x", **configurable):
-        status, got = self.ask("POST", "/v1/runs", {"workflowId": workflow, "inputs": {"tag": tag}, "configurable": configurable})
-        if status != 201:
-            raise RuntimeError(got)
-        return got["runId"]
+        return self.must("POST", "/v1/runs", {"workflowId": workflow, "inputs": {"tag": tag}, "configurable": configurable})["runId"]
 
     def finish(self, config, tag="x", settings=None, agent=AGENT, **configurable):
         name = self.put_agent(config, agent, settings)
@@ -92,10 +87,7 @@ class AgentHost(McpHost):
         return run, self.until(run)
 
     def fork(self, run, mode="replay", at=0):
-        status, got = self.ask("POST", "/v1/runs/%s:fork" % run, {"mode": mode, "fromSeq": at})
-        if status != 201:
-            raise RuntimeError(got)
-        return got["runId"]
+        return self.must("POST", "/v1/runs/%s:fork" % run, {"mode": mode, "fromSeq": at})["runId"]
 
     def answer(self, run, value):
         return self.ask("POST", "/v1/runs/%s/interrupts/n" % run, {"resumeValue": value})
@@ -403,7 +395,7 @@ def text_is_read_while_it_is_said(wopr, folder):
     model = Model(slow)
     h = host(wopr, folder, model)
     run = h.begin(h.put_agent({"prompt": "x", "tools": CLERK["tools"][1:2]}))
-    c = http.client.HTTPConnection("127.0.0.1", h.port, timeout=WAIT_S)
+    c = h.connect()
     c.request("GET", "/v1/runs/%s/events?streamMode=messages" % run, None, {"Authorization": "Bearer " + KEY, "Accept": "text/event-stream"})
     stream, seen = c.getresponse(), ""
     while "these words come" not in seen:
@@ -606,8 +598,7 @@ def who_brings_a_credential_publishes_no_trace(wopr, folder):
     with open(path, "w", encoding="ascii") as f:
         json.dump({"providers": [{"name": "main", "style": "openai", "url": model.url, "model": "tiny", "byok": True}]}, f)
     h = AgentHost(wopr, folder, ["--egress-loopback", "--ai-providers", path], {})
-    subprocess.run([wopr, "secrets", "set", "mine", "--provider", "main", "--db", os.path.join(h.db, "w.db")], input="key-of-mine\n", text=True, check=True,
-                   capture_output=True, timeout=60, env={k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_"))})
+    h.command("secrets", "set", "mine", "--provider", "main", input="key-of-mine\n", check=True)
     wf = h.put_agent({"prompt": "{{tag}}", "tools": [{"node": {"typeId": "core.identity"}, "name": "keep"}]})
     run = h.begin(wf, "own", ai={"credentialRef": "mine"}, reasoningVerbosity="full")
     snap = h.until(run)

@@ -8,7 +8,6 @@ usage: canary.py WOPR [NAME...]
 import http.client
 import json
 import os
-import subprocess
 import sys
 import time
 import urllib.parse
@@ -89,12 +88,6 @@ def holds(what, text):
     return data
 
 
-def command(h, *words):
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_", "OTEL_"))}
-    done = subprocess.run([h.wopr, *words, "--db", os.path.join(h.db, "w.db")], env=env, capture_output=True, text=True, timeout=WAIT_S)
-    return done.returncode, done.stdout + done.stderr
-
-
 def raw(h, path, port=None, accept="application/json", seconds=None):
     c = http.client.HTTPConnection("127.0.0.1", port or h.port, timeout=seconds or WAIT_S)
     c.request("GET", path, headers={"Authorization": "Bearer " + KEY, "Accept": accept})
@@ -121,9 +114,7 @@ def start(wopr, folder, ear, model, db=None):
             "--webhook-attempts", "2", "--webhook-retry-ms", "20", "--callback-attempts", "3", "--webhook-timeout-ms", "2000"]
     env = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:%d" % ear.port, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json", "OTEL_BSP_SCHEDULE_DELAY": "50",
            "OTEL_METRIC_EXPORT_INTERVAL": "200", "CANARY_KEY": OURS}
-    h = AgentHost(wopr, folder, args, env, db)
-    h.wopr, h.ops = wopr, int(h.p.stdout.readline().rsplit(":", 1)[1].split("/")[0])
-    return h
+    return AgentHost(wopr, folder, args, env, db)
 
 
 def begin(h, ear):
@@ -133,14 +124,9 @@ def begin(h, ear):
                                         "node.resumed", "interrupt.requested", "interrupt.resolved", "variable.changed", "agent.reasoned", "agent.toolCalled",
                                         "agent.toolReturned", "output.chunk", "log.appended", "clarification.requested", "clarification.resolved"]
     hooks = [h.ask("POST", "/v1/webhooks", {"url": there + path, "events": every, "secret": HOOK})[1]["webhookId"] for path in ("/hook", "/dead")]
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_"))}
-    subprocess.run([h.wopr, "secrets", "set", "mine", "--provider", "main", "--db", os.path.join(h.db, "w.db")], input=BYOK + "\n", text=True, check=True,
-                   env=env, capture_output=True, timeout=WAIT_S)
-    status, got = h.ask("POST", "/v1/runs", {"workflowId": "canary", "inputs": {"s": VALUE}, "callbackUrl": there + "/asked/" + WHERE, "tags": ["t"],
-                                             "metadata": {"note": "open"}})
-    if status != 201:
-        raise RuntimeError(got)
-    return got["runId"], hooks
+    h.command("secrets", "set", "mine", "--provider", "main", input=BYOK + "\n", check=True)
+    return h.must("POST", "/v1/runs", {"workflowId": "canary", "inputs": {"s": VALUE}, "callbackUrl": there + "/asked/" + WHERE, "tags": ["t"],
+                                       "metadata": {"note": "open"}})["runId"], hooks
 
 
 def answers_look(h, ear, run, hooks, mid):
@@ -160,7 +146,8 @@ def answers_look(h, ear, run, hooks, mid):
                   ["verify"]):
         if mid and words[0] in ("tail", "memory"):
             continue  # it would wait, and nothing is remembered yet
-        rc, said = command(h, *words)
+        done = h.command(*words)
+        rc, said = done.returncode, done.stdout + done.stderr
         expect(rc == 0 and said, "wopr %s: %d %s" % (" ".join(words), rc, said[:300]))
         holds("wopr " + words[0], said)
         expect(words[0] != "memory" or "noted [REDACTED], they say" in said, "the note is there, without the value: %s" % said[:300])
@@ -229,8 +216,7 @@ def one_run(wopr, folder, ends, status):
     expect(dead["deliveries"], "there are dead letters: %s" % dead)
     sent_look(ear, tokens_of(ear))
     files_look(h, tokens_of(ear))
-    h.p.terminate()
-    expect(h.p.wait(WAIT_S) == 0, "the host ends well")
+    h.end()
     files_look(h, tokens_of(ear))  # the WAL is in the file now
     ear.stop()
     model.stop()

@@ -55,10 +55,7 @@ class TalkHost(McpHost):
         return self.ask("POST", "/v1/runs/%s/interrupts/%s" % (run, at), {"resumeValue": value})
 
     def fork(self, run, mode="replay", at=0):
-        status, got = self.ask("POST", "/v1/runs/%s:fork" % run, {"mode": mode, "fromSeq": at})
-        if status != 201:
-            raise RuntimeError(got)
-        return got["runId"]
+        return self.must("POST", "/v1/runs/%s:fork" % run, {"mode": mode, "fromSeq": at})["runId"]
 
 
 def turn(content, **more):
@@ -349,14 +346,7 @@ def large_turns_are_turns_or_refused_and_nothing_between(wopr, folder):
 
 
 def raw_say(h, run, text):
-    import http.client
-    from run import KEY
-    c = http.client.HTTPConnection("127.0.0.1", h.port, timeout=WAIT_S)
-    c.request("POST", "/v1/runs/%s/interrupts/n" % run, ('{"resumeValue":%s}' % text).encode("utf-8"), {"Authorization": "Bearer " + KEY, "Content-Type": "application/json"})
-    r = c.getresponse()
-    body = r.read()
-    c.close()
-    return r.status, body
+    return h.ask("POST", "/v1/runs/%s/interrupts/n" % run, '{"resumeValue":%s}' % text)
 
 
 def turns_go_to_their_channel(wopr, folder):

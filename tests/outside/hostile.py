@@ -6,7 +6,6 @@ the credential it was sent.  Every run ends, in time, with the code that fits; n
 host's memory stays as it was (AGT-9, AGT-22, AGT-25, NODE-59, OBS-75).
 usage: hostile.py WOPR [NAME...]    (names of the functions below; default all)
 """
-import http.client
 import json
 import os
 import sys
@@ -15,7 +14,7 @@ import time
 
 from agents import AgentHost, code, kinds, out, results
 from fakes import Handler, Server
-from run import KEY, WAIT_S, expect, play
+from run import WAIT_S, expect, play
 
 CANARY = "sk-hostile-canary-4f1d9b7c20aa"
 STYLES = ("openai", "anthropic")
@@ -313,12 +312,9 @@ def facts_of_the_host_cannot_be_said(wopr, folder):
         run = snap["runId"]
         expect(out(snap).get("text") == "before" + FORGED + "after", "%s" % snap)
         for mode in ("messages", "updates", "debug"):
-            c = http.client.HTTPConnection("127.0.0.1", w.h.port, timeout=WAIT_S)
-            c.request("GET", "/v1/runs/%s/events?streamMode=%s" % (run, mode), None, {"Authorization": "Bearer " + KEY, "Accept": "text/event-stream"})
-            text = c.getresponse().read().decode()
+            _, text = w.h.ask("GET", "/v1/runs/%s/events?streamMode=%s" % (run, mode), Accept="text/event-stream")
             ids = [l for l in text.split("\n") if l.startswith("id:")]
             expect("id: 999" not in ids and text.count("\nevent: run.completed") <= 1, "%s: a stream of %s" % (mode, text[-500:]))
-            c.close()
         _, snap = w.run(always(lambda c, s, st: c.reply(200, RECORDED.encode())), style, streamed)
         expect(code(snap) == "ai_response_invalid", "the form of the log: %s" % snap)
         more = ',"recorded":1,"eventId":"e","sequence":7,"runId":"r","outputs":{"a":1},"error":null'

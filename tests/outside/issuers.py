@@ -5,7 +5,6 @@ tokens signed by OpenSSL, and files of the operator that change while the host s
 usage: issuers.py WOPR [TEST...]
 """
 import base64
-import http.client
 import json
 import os
 import socket
@@ -105,12 +104,9 @@ class IssuerHost(Host):
         os.replace(self.file + ".new", self.file)
 
     def status(self, token):
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
-        c.request("GET", "/v1/runs", None, {"Authorization": "Bearer " + token, "Accept": "application/json"})
-        r = c.getresponse()
-        self.said, self.retry = json.loads(r.read() or b"{}"), r.headers.get("Retry-After")
-        c.close()
-        return r.status
+        status, headers, data = self.send("GET", "/v1/runs", key=token)
+        self.said, self.retry = json.loads(data or b"{}"), headers.get("Retry-After")
+        return status
 
     def until(self, token, want):
         end = time.monotonic() + WAIT_S

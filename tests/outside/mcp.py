@@ -31,10 +31,7 @@ class McpHost(Host):
         return name if status in (200, 201) else got
 
     def start(self, workflow):
-        status, got = self.ask("POST", "/v1/runs", {"workflowId": workflow})
-        if status != 201:
-            raise RuntimeError(got)
-        return got["runId"]
+        return self.must("POST", "/v1/runs", {"workflowId": workflow})["runId"]
 
     def until(self, run, *statuses, seconds=WAIT_S):
         end = time.monotonic() + seconds
@@ -51,19 +48,6 @@ class McpHost(Host):
 
     def events(self, run):
         return self.ask("GET", "/v1/runs/%s/events" % run)[1]["events"]
-
-
-    def end(self):
-        self.p.terminate()
-        rc = self.p.wait(WAIT_S)
-        expect(rc == 0, "the host ended with %d: %s" % (rc, self.text()[-2000:]))
-        self.p.stdout.close()
-        self.log.close()
-
-    def kill(self):
-        self.p.kill()
-        self.p.wait(WAIT_S)
-        self.p.stdout.close()
 
 
 def out(snap):

@@ -114,8 +114,7 @@ def a_key_needs_a_certificate_that_a_rule_matches(wopr, w):
         expect(h.get(connection=c)[0] == 200, "one connection, many requests")
     c.close()
     h.end()
-    text = subprocess.run([wopr, "audit", "--from", "0", "--db", os.path.join(h.db, "w.db")], capture_output=True, text=True, timeout=WAIT_S).stdout
-    rows = [json.loads(line) for line in text.splitlines()]
+    rows = [json.loads(line) for line in h.command("audit", "--from", "0").stdout.splitlines()]
     seen = [r for r in rows if r["type"] == "http.request" and r["status"] == 200]
     expect(seen and all((r["details"] or {}).get("clientCertificate") == fine[2] for r in seen), "audit by fingerprint: %s" % seen[:2])
 
@@ -126,9 +125,7 @@ def names_and_fingerprints_choose_tenants(wopr, w):
     c = w.ours.issue("t3", "three", "email:three@acme.example")
     print_of = ":".join(c[2][i:i + 2] for i in range(0, 64, 2)).upper()
     h = TlsHost(wopr, w, w.rules(("URI:urn:acme:one", ["default"]), ("CN:two", ["globex"]), ("SHA256:" + print_of, ["*"])))
-    db = os.path.join(h.db, "w.db")
-    globex = subprocess.run([wopr, "keys", "create", "--no-expiry", "--scopes", "runs:read", "--tenant", "globex", "--db", db], capture_output=True, text=True,
-                            timeout=WAIT_S).stdout.split()[-1]
+    globex = h.command("keys", "create", "--no-expiry", "--scopes", "runs:read", "--tenant", "globex").stdout.split()[-1]
     expect(h.get(a)[0] == 200 and h.get(c)[0] == 200, "of the default tenant")
     refused(h.get(b), "of another tenant")
     expect(h.get(b, key=globex)[0] == 200 and h.get(c, key=globex)[0] == 200, "the same for the other: %s" % (h.get(b, key=globex),))

@@ -6,7 +6,6 @@ twice with a kill between them (CHK-15, MSG-1).
 usage: orchestration.py WOPR [NAME...]    (names of the functions below; default all)
 """
 import json
-import os
 import sqlite3
 import sys
 import time
@@ -34,7 +33,7 @@ def led(h, decisions, config=None, supervisor=None):
 
 def children(h, run):
     """Ids of the runs that it has begun, of the file itself."""
-    with sqlite3.connect("file:%s?mode=ro" % os.path.join(h.db, "w.db"), uri=True) as db:
+    with sqlite3.connect("file:%s?mode=ro" % h.database, uri=True) as db:
         return [r[0] for r in db.execute("SELECT run_id FROM runs JOIN run_origins USING (run_no) WHERE parent_run_id = ? ORDER BY run_id", (run,))]
 
 

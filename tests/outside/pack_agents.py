@@ -25,12 +25,7 @@ def plays(messages, tools):
     return json.dumps({"as": [m["content"] for m in messages if m["role"] == "system"][:1]})
 
 
-def command(wopr, h, *words):
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_"))}
-    return subprocess.run([wopr, "packs", *words], env=env, capture_output=True, text=True, timeout=60)
-
-
-def build(wopr, h, version, prompt, name=PACK, allow=("wopr.host:ask",), **more):
+def build(h, version, prompt, name=PACK, allow=("wopr.host:ask",), **more):
     """A tarball of one agent, whose prompt is a file."""
     folder = tempfile.mkdtemp(dir=h.db)
     os.makedirs(os.path.join(folder, "p"))
@@ -43,17 +38,17 @@ def build(wopr, h, version, prompt, name=PACK, allow=("wopr.host:ask",), **more)
         json.dump({"name": name, "version": version, "engines": {"openwop": "^1"}, "agents": [agent],
                    "runtime": {"language": "remote", "entry": "https://pack.invalid/agents"}}, f)
     path = os.path.join(h.db, "%s-%s.tgz" % (name, version))
-    done = command(wopr, h, "build", folder, "--out", path)
+    done = subprocess.run([h.wopr, "packs", "build", folder, "--out", path], capture_output=True, text=True, timeout=60)
     expect(done.returncode == 0, "built: %s" % done.stderr)
     return path
 
 
-def install(wopr, h, path, *more):
-    return command(wopr, h, "install", path, "--pack-trust", "open", "--db", os.path.join(h.db, "w.db"), *more)
+def install(h, path, *more):
+    return h.command("packs", "install", path, "--pack-trust", "open", *more)
 
 
-def remove(wopr, h, version):
-    done = command(wopr, h, "remove", PACK, version, "--db", os.path.join(h.db, "w.db"))
+def remove(h, version):
+    done = h.command("packs", "remove", PACK, version)
     expect(done.returncode == 0, "removed: %s" % done.stderr)
 
 
@@ -80,18 +75,18 @@ def a_pin_means_the_agent_that_is_installed_when_the_run_begins(wopr, folder):
     """AGT-46: neither an update, a removal nor a kill changes it, for forks neither."""
     model = Model(plays)
     h = host(wopr, folder, model)
-    expect(install(wopr, h, build(wopr, h, "1.0.0", "You are the first.")).returncode == 0, "installed")
+    expect(install(h, build(h, "1.0.0", "You are the first.")).returncode == 0, "installed")
     expect(put(h, "newest")[0] == 200 and put(h, "pinned", {PACK: {"version": "1.0.0"}})[0] == 200, "stored")
     run = h.begin("newest", "pen")
     asked(h, run)
     expect([t for _, t in said_to(model, "pen")] == [["ask"]], "narrowed by the manifest: %s" % said_to(model, "pen"))
-    expect(install(wopr, h, build(wopr, h, "1.1.0", "You are the second.")).returncode == 0, "updated")
+    expect(install(h, build(h, "1.1.0", "You are the second.")).returncode == 0, "updated")
     old, new = h.begin("pinned", "ink"), h.begin("newest", "oil")
     for other in (old, new):
         answered(h, other)
     expect((told(model, "ink"), told(model, "oil")) == ({"You are the first."}, {"You are the second."}), "the pin chooses, else the highest")
-    remove(wopr, h, "1.0.0")
-    remove(wopr, h, "1.1.0")
+    remove(h, "1.0.0")
+    remove(h, "1.1.0")
     h.kill()
     h = host(wopr, folder, model, db=h.db)
     snap = answered(h, run)
@@ -111,8 +106,8 @@ def what_is_nearer_or_forged_is_told_apart(wopr, folder):
     """A workspace agent goes before a pack's; a pin's digest must hold; a pack without the agent is said."""
     model = Model(plays)
     h = host(wopr, folder, model)
-    tarball = build(wopr, h, "1.0.0", "You are of the pack.")
-    expect(install(wopr, h, tarball).returncode == 0, "installed")
+    tarball = build(h, "1.0.0", "You are of the pack.")
+    expect(install(h, tarball).returncode == 0, "installed")
     expect(put(h, "plain")[0] == 200, "stored")
     answered(h, h.begin("plain", "pack"))
     manifest_put(h, CLERK, systemPrompt="You are of the workspace.", toolAllowlist=["wopr.host:ask"])
@@ -139,13 +134,13 @@ def an_agent_that_cannot_be_used_is_not_installed(wopr, folder):
     with open(path, "w", encoding="ascii") as f:
         json.dump({"providers": [{"name": "one", "style": "openai", "url": model.url, "model": "tiny", "keyEnv": "NOT_SET_HERE", "modelClasses": ["code"]}]}, f)
     h = host(wopr, folder, model)
-    good = build(wopr, h, "1.0.0", "You are good.", handoff={"returnSchemaRef": "r.json"})
-    done = install(wopr, h, good, "--ai-providers", path)
+    good = build(h, "1.0.0", "You are good.", handoff={"returnSchemaRef": "r.json"})
+    done = install(h, good, "--ai-providers", path)
     expect(done.returncode == 1 and "unsupported_model_class" in done.stderr and "chat" in done.stderr, "%s" % done)
-    done = install(wopr, h, build(wopr, h, "1.0.1", "x" * (65 * 1024)))
+    done = install(h, build(h, "1.0.1", "x" * (65 * 1024)))
     expect(done.returncode == 1 and CLERK in done.stderr, "%s" % done)
     expect(h.ask("GET", "/v1/packs")[1]["packs"] == [], "none is installed")
-    expect(install(wopr, h, good).returncode == 0, "installed")
+    expect(install(h, good).returncode == 0, "installed")
     expect(put(h, "plain")[0] == 200, "stored")
     snap = answered(h, h.begin("plain", "good"))
     expect(snap["status"] == "completed" and out(snap).get("output") == {"as": ["You are good."]}, "its schema holds: %s" % snap)

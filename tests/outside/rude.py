@@ -8,7 +8,6 @@ usage: rude.py WOPR [CALLER...]
 import base64
 import faulthandler
 import gzip
-import http.client
 import json
 import os
 import re
@@ -230,7 +229,7 @@ def issuers(wopr, folder, server):
                 told[row["issuer"]] = row
         time.sleep(0.1)
     for act in ACTS:
-        status, _ = ask_with(h, token(act))
+        status, _ = h.ask("GET", "/v1/runs", key=token(act))
         expect(status == 503, "ISSUER, %s: %s" % (act, status))
         expect(act in told, "ISSUER, %s: the log has no word of it" % act)
         expect(server.count("/%s/keys" % act) < 40, "ISSUER, %s: asked %d times" % (act, server.count("/%s/keys" % act)))
@@ -239,27 +238,19 @@ def issuers(wopr, folder, server):
     h.end()
 
 
-def ask_with(h, bearer):
-    c = http.client.HTTPConnection("127.0.0.1", h.port, timeout=WAIT_S)
-    c.request("GET", "/v1/runs", None, {"Authorization": "Bearer " + bearer, "Accept": "application/json"})
-    r = c.getresponse()
-    return r.status, r.read()
-
-
 def telemetry(wopr, folder, server):
     """A receiver that misbehaves delays no run and no stop, and what it does not take is counted."""
     for act in ACTS:
         h = McpHost(wopr, folder, ["--egress-loopback", "--conformance-seed", "--ops-port", "0"],
                     {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:%d/%s/otlp" % (server.port, act), "OTEL_EXPORTER_OTLP_TIMEOUT": "700",
                      "OTEL_BSP_SCHEDULE_DELAY": "50"})
-        ops = re.search(r":(\d+)/metrics", h.p.stdout.readline())
         begun = time.monotonic()
         for _ in range(5):
             h.until(h.start("conformance-noop"))
         expect(time.monotonic() - begun < 20, "TELEMETRY, %s: runs wait for it" % act)
         failed, end = 0.0, time.monotonic() + WAIT_S
         while time.monotonic() < end:
-            text = metrics_of(int(ops.group(1)))
+            text = h.metrics()
             failed = value_of(text, "wopr_otel_requests_failed_total")
             done = value_of(text, "wopr_otel_requests_total") if act in TELEMETRY_TAKEN else failed
             if done > 0 and server.count("/%s/otlp" % act) > 0:  # one that was not even accepted in time fails, too
@@ -272,12 +263,6 @@ def telemetry(wopr, folder, server):
         h.end()
         expect(time.monotonic() - begun < 30, "TELEMETRY, %s: the stop waits for it" % act)
     expect(server.count("/elsewhere") == 0, "no redirect is followed")
-
-
-def metrics_of(port):
-    c = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_S)
-    c.request("GET", "/metrics")
-    return c.getresponse().read().decode()
 
 
 def value_of(text, name):

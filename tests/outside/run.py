@@ -4,8 +4,6 @@ run.py: the way out of a host through a proxy and with certificates of the opera
 the environment says: an HTTP proxy and an HTTPS server of Python's standard library on loopback.
 usage: run.py WOPR
 """
-import http.client
-import json
 import os
 import select
 import socket
@@ -16,8 +14,10 @@ import tempfile
 import threading
 import time
 
-KEY = "test-key-of-the-way-out"
-WAIT_S = 60
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "kit"))
+import host as kit  # noqa: E402
+
+KEY, WAIT_S = kit.KEY, kit.Host.wait_s
 FAILED = []
 
 
@@ -124,30 +124,12 @@ def certificates(folder):
     return ca, context
 
 
-class Host:
+class Host(kit.Host):
+    """db: the folder of the database."""
+
     def __init__(self, wopr, folder, args, env, db=None):
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_"))}
-        self.log = tempfile.TemporaryFile("w+", dir=folder)
         self.db = db or tempfile.mkdtemp(dir=folder)
-        self.p = subprocess.Popen(
-            [wopr, "serve", "--port", "0", "--ops-port", "-1", "--db", os.path.join(self.db, "w.db"), *args],
-            stdout=subprocess.PIPE, stderr=self.log, text=True,
-            env={**clean, **env, "OPENWOP_API_KEY": KEY})
-        line = self.p.stdout.readline()
-        if "listens on" not in line:
-            raise RuntimeError(self.text() or line)
-        self.port = int(line.rsplit(":", 1)[1])
-
-    def text(self):
-        self.log.seek(0)
-        return self.log.read()
-
-    def ask(self, method, path, body=None):
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
-        c.request(method, path, json.dumps(body) if body is not None else None,
-                  {"Authorization": "Bearer " + KEY, "Content-Type": "application/json", "Accept": "application/json"})
-        r = c.getresponse()
-        return r.status, json.loads(r.read() or b"{}")
+        super().__init__(wopr, os.path.join(self.db, "w.db"), *args, env=env)
 
     def fetch(self, url):
         """One run with one request; its last snapshot."""
@@ -155,23 +137,19 @@ class Host:
                 "config": {"url": url, "method": "GET", "headers": {"X-Mine": "canary"}}, "inputs": {}}
         wf = {"id": "w%d" % time.monotonic_ns(), "name": "W", "version": "1", "nodes": [node], "edges": [],
               "triggers": [], "variables": [], "metadata": {}, "settings": {}}
-        status, got = self.ask("PUT", "/v1/host/wopr/workflows/" + wf["id"], wf)
-        if status not in (200, 201):
-            raise RuntimeError(got)
-        status, got = self.ask("POST", "/v1/runs", {"workflowId": wf["id"]})
+        self.must("PUT", "/v1/host/wopr/workflows/" + wf["id"], wf)
+        run = self.must("POST", "/v1/runs", {"workflowId": wf["id"]})["runId"]
         end = time.monotonic() + WAIT_S
         while time.monotonic() < end:
-            _, snap = self.ask("GET", "/v1/runs/" + got["runId"])
+            snap = self.must("GET", "/v1/runs/" + run)
             if snap["status"] in ("completed", "failed", "cancelled"):
                 return snap
             time.sleep(0.05)
         raise RuntimeError("no end: %s" % snap)
 
     def end(self):
-        self.p.terminate()
-        self.p.wait(WAIT_S)
-        self.p.stdout.close()
-        self.log.close()
+        status = self.stop()
+        expect(status == 0, "the host ended with %d: %s" % (status, self.text()[-2000:]))
 
 
 def code(snap):
@@ -224,9 +202,8 @@ def through_the_proxy(wopr, folder, ca, https, through):
 
 def settings(wopr, folder, ca):
     def said(*args, env=None):
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_"))}
         r = subprocess.run([wopr, "serve", *args, "--db", os.path.join(folder, "never.db"), "--port", "0"],
-                           capture_output=True, text=True, timeout=WAIT_S, env={**clean, **(env or {})})
+                           capture_output=True, text=True, timeout=WAIT_S, env=kit.environment(**(env or {})))
         return r.returncode, r.stdout + r.stderr
 
     rc, out = said("--egress-loopback", "--egress-ca-file", ca, "--print-config",

@@ -40,7 +40,7 @@ def examples_have_no_errors_and_run(wopr, folder):
     ran = 0
     for name, document in examples():
         for profile in ("reference", "host"):
-            status, got = h.send("POST", "/v1/workspec/validate?profile=" + profile, document)
+            status, got = h.ask("POST", "/v1/workspec/validate?profile=" + profile, document)
             expect(status == 200 and got["ok"], "%s, %s: %.500s" % (name, profile, got))
         if not document["simulation"].get("process", {}).get("tasks"):
             continue
@@ -66,7 +66,7 @@ def their_validator_says_the_same(wopr, folder):
     expect(len(theirs) == len(documents), "%d answers" % len(theirs))
     compared = problems = 0
     for seed, document, line in zip(seeds, documents, theirs):
-        want, got = json.loads(line), h.send("POST", "/v1/workspec/validate?profile=reference", document)[1]["problems"]
+        want, got = json.loads(line), h.ask("POST", "/v1/workspec/validate?profile=reference", document)[1]["problems"]
         if any(p["metric_id"] == "task.integrity.invalid_start_time" for p in want + got):
             continue
         compared, problems = compared + 1, problems + len(want)

@@ -23,13 +23,14 @@ import documents  # noqa: E402
 from model_play import Obj, execute, node_id, plan, steps  # noqa: E402
 from model_rules import Check  # noqa: E402
 from model_times import ABSENT, is_number, member, same, trim  # noqa: E402
-from run import KEY, WAIT_S, Host, expect, play  # noqa: E402
+from run import WAIT_S, Host, expect, play  # noqa: E402
 
 EVERY = int(os.environ.get("WOPR_TEST_EVERY", "1"))
 DOCUMENTS = max(10, int(os.environ.get("WOPR_WORKSPEC_DOCUMENTS", "60")) // EVERY)
 SEED = int(os.environ.get("WOPR_WORKSPEC_SEED", "1"))
 COMMANDS = int(os.environ.get("WOPR_WORKSPEC_COMMANDS", "12"))
 ENDS = ("completed", "failed", "cancelled")
+YAML = {"Content-Type": "application/yaml"}
 PROBLEM = ["type", "title", "severity", "detail", "instance", "metric_id", "context", "suggestions"]  # WS-22
 RECOVERY = ("lease.lost", "lease.acquired", "workflow.restored", "run.resumed")  # what a kill adds to a log
 
@@ -38,31 +39,17 @@ class Desk(Host):
     def __init__(self, wopr, folder, *args, db=None):
         super().__init__(wopr, folder, ["--large-body-rate", "0", "--max-body-bytes", "9000000", *args], {}, db)
 
-    def send(self, method, path, body=None, kind="application/json", **headers):
-        """As ask, of a body that may be text."""
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
-        if body is not None and not isinstance(body, (str, bytes)):
-            body = json.dumps(body)
-        c.request(method, path, body.encode() if isinstance(body, str) else body, {"Authorization": "Bearer " + KEY, "Content-Type": kind, **headers})
-        r = c.getresponse()
-        got = r.status, json.loads(r.read() or b"{}")
-        c.close()
-        return got
-
     def put(self, name, document):
-        status, got = self.send("PUT", "/v1/workspec/documents/" + name, document)
+        status, got = self.ask("PUT", "/v1/workspec/documents/" + name, document)
         expect(status in (200, 201), "%s is stored: %d %.600s" % (name, status, got))
 
     def start(self, name, **configurable):
-        status, got = self.send("POST", "/v1/runs", {"workflowId": name, "configurable": {"workspec." + k: v for k, v in configurable.items()}})
-        if status != 201:
-            raise RuntimeError(got)
-        return got["runId"]
+        return self.must("POST", "/v1/runs", {"workflowId": name, "configurable": {"workspec." + k: v for k, v in configurable.items()}})["runId"]
 
     def until(self, run, *statuses):
         end = time.monotonic() + WAIT_S
         while time.monotonic() < end:
-            _, snap = self.send("GET", "/v1/runs/" + run)
+            _, snap = self.ask("GET", "/v1/runs/" + run)
             if snap.get("status") in (statuses or ENDS):
                 return snap
             time.sleep(0.005)
@@ -71,32 +58,27 @@ class Desk(Host):
     def events(self, run):
         out, after = [], "?timeout=1"
         while True:
-            _, got = self.send("GET", "/v1/runs/%s/events/poll%s" % (run, after))
+            _, got = self.ask("GET", "/v1/runs/%s/events/poll%s" % (run, after))
             out += got["events"]
             if got["isComplete"] or not got["events"]:
                 return out
             after = "?timeout=1&lastSequence=%d" % out[-1]["sequence"]
 
     def world(self, run):
-        _, got = self.send("GET", "/v1/runs/%s/artifacts/world-final" % run)
+        _, got = self.ask("GET", "/v1/runs/%s/artifacts/world-final" % run)
         return [{**o, "properties": o.get("properties", {})} for o in got["body"]["world"]["objects"]]
 
     def waiting(self, run):
-        _, got = self.send("GET", "/v1/host/wopr/interrupts?runId=" + run)
+        _, got = self.ask("GET", "/v1/host/wopr/interrupts?runId=" + run)
         return [i["nodeId"] for i in got["interrupts"]]
 
     def answer(self, run, node, action="accept"):
-        return self.send("POST", "/v1/runs/%s/interrupts/%s" % (run, node), {"resumeValue": {"action": action}})[0]
+        return self.ask("POST", "/v1/runs/%s/interrupts/%s" % (run, node), {"resumeValue": {"action": action}})[0]
 
     def fork(self, run, mode, seq):
-        status, got = self.send("POST", "/v1/runs/%s:fork" % run, {"mode": mode, "fromSeq": seq})
+        status, got = self.ask("POST", "/v1/runs/%s:fork" % run, {"mode": mode, "fromSeq": seq})
         expect(status == 201, "a fork: %d %s" % (status, got))
         return got["runId"]
-
-    def end(self):
-        self.p.terminate()
-        rc = self.p.wait(WAIT_S)
-        expect(rc == 0, "the host ended with %d: %s" % (rc, self.text()[-3000:]))
 
 
 def command(wopr, text, *args):
@@ -193,19 +175,19 @@ def documents_have_the_problems_and_the_plan_of_the_model(wopr, folder):
         for profile in ("reference", "host"):
             v = Check(d, profile)
             v.run()
-            status, got = h.send("POST", "/v1/workspec/validate?profile=" + profile, js)
+            status, got = h.ask("POST", "/v1/workspec/validate?profile=" + profile, js)
             expect(status == 200 and got["ok"] == v.ok(), "%d %s: ok is %s: %.300s" % (seed, profile, v.ok(), got))
             what = None if left_open(v) else difference(v.p, got["problems"])
             expect(what is None, "%d %s: %s" % (seed, profile, what))
             found[profile] = got
-        spelled = h.send("POST", "/v1/workspec/validate", ym, "application/yaml")
+        spelled = h.ask("POST", "/v1/workspec/validate", ym, **YAML)
         expect(spelled[0] == 200 and placeless(spelled[1]["problems"]) == placeless(found["host"]["problems"]), "%d as YAML: %.600s" % (seed, spelled))
-        status, planned = h.send("POST", "/v1/workspec/plan", js)
+        status, planned = h.ask("POST", "/v1/workspec/plan", js)
         expect((status == 200) == v.ok(), "%d is planned when it is good: %d" % (seed, status))
         if status == 200:
             good += 1
             digest = planned.pop("planSha256")
-            also = h.send("POST", "/v1/workspec/plan", ym, "application/yaml")[1]
+            also = h.ask("POST", "/v1/workspec/plan", ym, **YAML)[1]
             expect(also["planSha256"] == digest and planned["documentSha256"] != also["documentSha256"], "%d: one plan of two spellings" % seed)
             del planned["documentSha256"]
             expect(same(plan(v), planned), "%d: the plan %s; the model: %s" % (seed, planned, plan(v)))
@@ -246,7 +228,7 @@ def commands_and_requests_find_the_same(wopr, folder):
             with open(paths[-1], "w", encoding="utf-8") as f:
                 json.dump(spread(r), f, ensure_ascii=r.random() < .5, indent=r.choice([None, 1]))
             with open(paths[-1], "rb") as f:
-                status, got = h.send("POST", "/v1/workspec/validate", f.read())
+                status, got = h.ask("POST", "/v1/workspec/validate", f.read())
             expect(status == 200, "%d: %d %.300s" % (seed, status, got))
             found.append(got["problems"])
             bad += not got["ok"]
@@ -290,7 +272,7 @@ def dates_zones_and_durations_are_those_of_the_model(wopr, folder):
             want = plan(v) if v.ok() else None
         except (OverflowError, ValueError):  # a day before the first of the calendar, which Python does not know
             continue
-        status, got = h.send("POST", "/v1/workspec/plan", d)
+        status, got = h.ask("POST", "/v1/workspec/plan", d)
         if status == 200:
             planned += 1
             expect(want and same(want, {m: x for m, x in got.items() if not m.endswith("Sha256")}), "%s: %s; the model: %s" % (d["simulation"], got, want))
@@ -303,7 +285,7 @@ def dates_zones_and_durations_are_those_of_the_model(wopr, folder):
             d = base((), [{"id": "t", "start": date + "T12:00:00Z"}, {"id": "u", "actor_id": "m", "start": date + "T12:00"}], timezone=zone)
             v = Check(d)
             v.run()
-            status, got = h.send("POST", "/v1/workspec/plan", d)
+            status, got = h.ask("POST", "/v1/workspec/plan", d)
             expect(status == 200 and same(plan(v), {m: x for m, x in got.items() if not m.endswith("Sha256")}), "%s %s: %d %s; the model: %s"
                    % (zone, date, status, got, plan(v)))
     h.end()
@@ -409,15 +391,15 @@ def meddle(h, run, r):
     """One of what people do to a run."""
     a = r.random()
     if a < .15:
-        h.send("POST", "/v1/runs/%s:pause" % run, {})
+        h.ask("POST", "/v1/runs/%s:pause" % run, {})
     elif a < .5:
-        h.send("POST", "/v1/runs/%s:resume" % run, {})
+        h.ask("POST", "/v1/runs/%s:resume" % run, {})
     elif a < .52:
-        h.send("POST", "/v1/runs/%s/cancel" % run, {})
+        h.ask("POST", "/v1/runs/%s/cancel" % run, {})
     else:
-        for i in h.send("GET", "/v1/host/wopr/interrupts?runId=" + run)[1]["interrupts"]:
+        for i in h.ask("GET", "/v1/host/wopr/interrupts?runId=" + run)[1]["interrupts"]:
             value = {"action": r.choice(["accept"] * 5 + ["reject"])} if i["kind"] != "clarification" else {"answers": {"q": r.choice(["x", 1, None])}}
-            status, got = h.send("POST", "/v1/runs/%s/interrupts/%s" % (run, i["nodeId"]), {"resumeValue": value})
+            status, got = h.ask("POST", "/v1/runs/%s/interrupts/%s" % (run, i["nodeId"]), {"resumeValue": value})
             expect(status < 500, "an answer: %d %s" % (status, got))
 
 
@@ -437,7 +419,7 @@ def whatever_people_do_while_tasks_run_is_replayed(wopr, folder):
         h.put("d%d" % seed, d)
         options = r.choice([{}, {"humanTasks": "approval"}, {"clock": "real", "speed": r.choice([1e6, 3e5, 1e5]), "humanTasks": r.choice(["auto", "approval"])}])
         run, end = h.start("d%d" % seed, **options), time.monotonic() + WAIT_S
-        while h.send("GET", "/v1/runs/" + run)[1]["status"] not in ENDS and time.monotonic() < end:
+        while h.ask("GET", "/v1/runs/" + run)[1]["status"] not in ENDS and time.monotonic() < end:
             meddle(h, run, r)
         snap, log = h.until(run), h.events(run)
         ends[snap["status"]] += 1
@@ -515,8 +497,7 @@ def e_1_and_e_4_go_on_wherever_they_are_cut_and_their_host_killed(wopr, folder):
         expect(len(events) == 16 + 6 * asked, "%d events" % len(events))
         for seq in range(0, len(events), EVERY):
             forks = [h.fork(runs[0], mode, seq) for mode in ("branch", "replay")]
-            h.p.kill()
-            h.p.wait()
+            h.kill()
             h = Desk(wopr, folder, *ttl, db=h.db)
             for run in forks:
                 snap = finish(h, run)
@@ -542,8 +523,7 @@ def kills_lose_and_double_nothing(wopr, folder):
         for t in threads:
             t.start()
         time.sleep(0.1 + r.random() * 0.5)
-        h.p.kill()
-        h.p.wait()
+        h.kill()
         state["stop"] = True
         for t in threads:
             t.join()
@@ -569,7 +549,7 @@ def work(h, state, names, runs, seed):
         name = r.choice(names)
         try:
             runs[h.start(name, **options)] = name
-            for i in h.send("GET", "/v1/host/wopr/interrupts")[1].get("interrupts", []):
+            for i in h.ask("GET", "/v1/host/wopr/interrupts")[1].get("interrupts", []):
                 h.answer(i["runId"], i["nodeId"])
         except (OSError, http.client.HTTPException, RuntimeError, ValueError):
             time.sleep(0.01)
@@ -612,22 +592,22 @@ def bounds_are_told_before_a_run_begins(wopr, folder):
     snap = h.until(run)
     expect(snap["status"] == "completed", "%s" % snap.get("error"))
     for after, member in ((0, "changes"), (tasks * (properties + 4) - 10, "changesOmitted")):
-        got = h.send("GET", "/v1/runs/%s/events/poll?timeout=1&lastSequence=%d" % (run, after))[1]["events"]
+        got = h.ask("GET", "/v1/runs/%s/events/poll?timeout=1&lastSequence=%d" % (run, after))[1]["events"]
         while not any(e["type"] == "node.completed" for e in got):
-            got = h.send("GET", "/v1/runs/%s/events/poll?timeout=1&lastSequence=%d" % (run, got[-1]["sequence"]))[1]["events"]
+            got = h.ask("GET", "/v1/runs/%s/events/poll?timeout=1&lastSequence=%d" % (run, got[-1]["sequence"]))[1]["events"]
         outputs = next(e["payload"]["outputs"] for e in got if e["type"] == "node.completed")
         expect(member in outputs, "the first tasks list what they changed, the last ones count it: %.300s" % outputs)
-    status, got = h.send("PUT", "/v1/workspec/documents/more", away(3500, 700))
+    status, got = h.ask("PUT", "/v1/workspec/documents/more", away(3500, 700))
     expect(status == 422 and "run-events-max" in got["message"], "%d %.300s" % (status, got))
     numbers = [10 ** 20] * 60000  # 5 bytes each as they are written, 22 as they are told
     text = json.dumps(base(tasks=[{"id": "t", "interactions": [change("m", x={"set": numbers})]}])).replace(str(10 ** 20), "1e20")
-    status, got = h.send("PUT", "/v1/workspec/documents/long", text)
+    status, got = h.ask("PUT", "/v1/workspec/documents/long", text)
     expect(status == 422 and got["details"].get("instance") == "/simulation/process/tasks/0" and "1 MiB" in got["message"], "%d %.300s" % (status, got))
     h.end()
     h = Desk(wopr, folder, "--sync", "off", "--run-state-bytes-max", "65536", "--run-bytes-max", "1048576", db=h.db)
     h.put("tea", TEA)
     for name, world, setting in (("away", None, "run-bytes-max"), ("tea", {"water": {"note": "x" * 70000}}, "run-state-bytes-max"), ("tea", None, None)):
-        status, got = h.send("POST", "/v1/runs", {"workflowId": name, **({"inputs": {"world": world}} if world else {})})
+        status, got = h.ask("POST", "/v1/runs", {"workflowId": name, **({"inputs": {"world": world}} if world else {})})
         expect(status == 400 and got["error"] == "validation_error" and setting in got["message"] if setting else status == 201,
                "%s: %d %.300s" % (name, status, got))
     h.end()
