@@ -11,60 +11,30 @@ import http.client
 import json
 import os
 import random
-import subprocess
 import sys
+import tempfile
 import threading
 import time
 
-from run import WAIT_S, expect, play
+from run import KEY, WAIT_S, Host, expect, play
 from workrail_oracle import Workflow, jcs, make_workflow, minted, payload, sha
 from workrail_session import Differs, Session, check_digests, entries_of, equal, lines
 
-KEY = "key-of-the-led-agents-0123456789"
 SEED = int(os.environ.get("WOPR_RAIL_SEED", "1"))
 WALKS = int(os.environ.get("WOPR_RAIL_WALKS", "30" if os.environ.get("WOPR_TEST_EVERY", "1") == "1" else "12"))
 LINEAR = {"id": "project.line", "name": "Line", "description": "d", "version": "1",
           "steps": [{"id": "s%d" % i, "title": "T", "prompt": "P"} for i in range(4)]}
 
 
-class Host:
-    """A host that can be killed and started again at its place."""
-
-    def __init__(self, wopr, folder, workflows, name="w", db=None, args=()):
-        self.wopr, self.db, self.log = wopr, db or os.path.join(folder, name + ".db"), os.path.join(folder, name + ".log")
-        self.workflows = os.path.join(folder, name + "-workflows")
-        os.makedirs(self.workflows, exist_ok=True)
+class RailHost(Host):
+    def __init__(self, wopr, folder, workflows, db=None):
+        there = tempfile.mkdtemp(dir=folder)
         for w in workflows:
-            with open(os.path.join(self.workflows, w["id"] + ".json"), "w", encoding="utf-8") as f:
+            with open(os.path.join(there, w["id"] + ".json"), "w", encoding="utf-8") as f:
                 json.dump(w, f)
-        self.args, self.port = list(args), 0
-        self.start()
+        super().__init__(wopr, folder, ["--sync", "off", "--large-body-rate", "0", "--session-workflows", there], {}, db)
 
-    def start(self):
-        env = {**os.environ, "OPENWOP_API_KEY": KEY}
-        self.p = subprocess.Popen([self.wopr, "serve", "--db", self.db, "--port", str(self.port), "--ops-port", "-1", "--sync", "off", "--large-body-rate", "0",
-                                   "--session-workflows", self.workflows, *self.args], env=env, stdout=subprocess.PIPE, stderr=open(self.log, "ab"))
-        for line in self.p.stdout:
-            if b"listens on" in line:
-                self.port = int(line.rsplit(b":", 1)[1])
-                return
-        raise RuntimeError("no host: " + open(self.log, encoding="utf-8", errors="replace").read()[-2000:])
-
-    def kill(self):
-        self.p.kill()
-        self.p.wait(WAIT_S)
-        self.p.stdout.close()
-
-    def end(self):
-        self.p.terminate()
-        code = self.p.wait(WAIT_S)
-        self.p.stdout.close()
-        expect(code == 0, "the host ended with %d: %s" % (code, open(self.log, encoding="utf-8", errors="replace").read()[-1500:]))
-
-    def command(self, *words):
-        return subprocess.run([self.wopr, *words, "--db", self.db], capture_output=True, text=True, timeout=WAIT_S)
-
-    def key(self, *words):
+    def key_of(self, *words):
         return self.command("keys", "create", "--no-expiry", *words).stdout.split()[0]
 
     def verify(self, sessions):
@@ -80,7 +50,7 @@ class Client:
     def ask(self, method, path, body=None, headers=None):
         for last in (False, True):
             try:
-                self.connection = self.connection or http.client.HTTPConnection("127.0.0.1", self.host.port, timeout=WAIT_S)
+                self.connection = self.connection or self.host.connect()
                 self.connection.request(method, path, body if body is None or isinstance(body, bytes) else jcs(body).encode(),
                                         {"Authorization": "Bearer " + self.key, "Content-Type": "application/json", **(headers or {})})
                 answer = self.connection.getresponse()
@@ -145,7 +115,7 @@ def sources_of(r, count):
 
 def random_walks_are_as_the_model_says(wopr, folder):
     sources = sources_of(random.Random(SEED), max(WALKS // 4, 1))
-    h = Host(wopr, folder, sources, "walks")
+    h = RailHost(wopr, folder, sources)
     client = Client(h)
     for i in range(WALKS):
         walked(client, sources[i % len(sources)], random.Random("%d-%d" % (SEED, i)))
@@ -168,7 +138,7 @@ class Killer(Client):
             time.sleep(self.r.uniform(0, .02))
             victim.kill()
             call.join()
-            victim.start()
+            victim.launch()
             self.kills += 1
         end = time.monotonic() + WAIT_S
         while time.monotonic() < end:
@@ -192,8 +162,8 @@ def kills_lose_and_double_nothing(wopr, folder):
     r = random.Random(SEED)
     sources = sources_of(r, 6)
     for count in (1, 2):
-        first = Host(wopr, folder, sources, "kills%d-a" % count)
-        hosts = [first] + [Host(wopr, folder, sources, "kills%d-b" % count, db=first.db) for _ in range(count - 1)]
+        first = RailHost(wopr, folder, sources)
+        hosts = [first] + [RailHost(wopr, folder, sources, db=first.db) for _ in range(count - 1)]
         client = Killer(hosts, r)
         i, most = 0, max(WALKS // 10, 1)
         while i < most or (client.kills == 0 and i < 20 * most):  # few walks may all be spared
@@ -210,8 +180,8 @@ def calls_at_once_are_one_call(wopr, folder):
     """V-PR-10: eight times the same advance at once is one plan; the answer of a person and that of the agent, too: one of them is told.  By one
     host, and by two on one file."""
     for count in (1, 2):
-        first = Host(wopr, folder, [LINEAR], "races%d-a" % count)
-        hosts = [first] + [Host(wopr, folder, [LINEAR], "races%d-b" % count, db=first.db) for _ in range(count - 1)]
+        first = RailHost(wopr, folder, [LINEAR])
+        hosts = [first] + [RailHost(wopr, folder, [LINEAR], db=first.db) for _ in range(count - 1)]
         same_advances_at_once(hosts)
         person_and_agent_at_once(hosts)
         for h in hosts:
@@ -272,7 +242,7 @@ def work_is_found_again_in_the_order_of_the_tiers(wopr, folder):
     """WR-175 to WR-179, also after each session was moved to another host in the order of its last change (WR-242)."""
     r, clock, known = random.Random(SEED), [0], []
     sources = [{**LINEAR, "id": "project.%s" % n, "name": n + " review"} for n in ("auth", "login")]
-    h, other = Host(wopr, folder, sources, "found"), Host(wopr, folder, [], "found-there")
+    h, other = RailHost(wopr, folder, sources), RailHost(wopr, folder, [])
     client, heads, branches = Client(h), [("%x" % i) * 40 for i in (1, 2)], ["main", "feature/login", "feature/login-fix"]
     texts = ["fixed the login", "oauth token refresh", "Nothing", "LOGIN redirect, oauth"]
 
@@ -342,7 +312,7 @@ def sessions_move_and_pages_have_them_all(wopr, folder):
     """WR-239 to WR-242; sessions of other hosts have commit numbers that are here, too: pages and verify must not lose them."""
     r = random.Random(SEED)
     sources = sources_of(r, 4)
-    h, other = Host(wopr, folder, sources, "moves"), Host(wopr, folder, [LINEAR], "moves-there")
+    h, other = RailHost(wopr, folder, sources), RailHost(wopr, folder, [LINEAR])
     client, there = Client(h), Client(other)
     own = led(there, "project.line", "here")["session"]["sessionId"]
     bundles = [b for b in (walked(client, w, r)[1] for w in sources) if b]
@@ -399,7 +369,7 @@ def forged_bundles_are_refused_or_harmless(wopr, folder):
     """WR-240: what is taken has the bytes that were sent, loads, and can be gone on with; nothing is a failure of the host."""
     r, seen = random.Random(SEED), collections.Counter()
     sources = sources_of(r, 3)
-    h = Host(wopr, folder, sources, "forged")
+    h = RailHost(wopr, folder, sources)
     client, taken = Client(h), 3
     bundles = [walked(client, w, r, 12)[1] for w in sources]
     for i in range(WALKS * 3):
@@ -435,8 +405,8 @@ def changed_tokens(token, r):
 def tokens_hold_only_unchanged_and_at_home(wopr, folder):
     """WR-106 to WR-117, WR-268: each byte counts; other tenants, other modes, other hosts and old keys have nothing of it."""
     r = random.Random(SEED)
-    h, other = Host(wopr, folder, [LINEAR], "tokens"), Host(wopr, folder, [LINEAR], "tokens-there")
-    tenant, test, reader = h.key("--scopes", "all", "--tenant", "other"), h.key("--scopes", "all", "--test"), h.key("--scopes", "runs:read")
+    h, other = RailHost(wopr, folder, [LINEAR]), RailHost(wopr, folder, [LINEAR])
+    tenant, test, reader = h.key_of("--scopes", "all", "--tenant", "other"), h.key_of("--scopes", "all", "--test"), h.key_of("--scopes", "runs:read")
     client = Client(h)
     s = client.tool("start_workflow", workflowId="project.line")
     wrong = ("TOKEN_INVALID_FORMAT", "TOKEN_UNSUPPORTED_VERSION", "TOKEN_BAD_SIGNATURE", "TOKEN_SCOPE_MISMATCH")
@@ -463,8 +433,7 @@ def tokens_hold_only_unchanged_and_at_home(wopr, folder):
     for code in (None, "TOKEN_BAD_SIGNATURE"):
         expect(h.command("sessions", "rotate-keys").returncode == 0, "a rotation")
         expect(client.tool("continue_workflow", stateToken=s["stateToken"]).get("code") == code, "V-PR-12, V-TK-N14: %s" % code)
-    with open(h.log, encoding="utf-8", errors="replace") as log:
-        expect(".v1.eyJ" not in log.read(), "a token in the log")
+    expect(".v1.eyJ" not in h.text(), "a token in the log")
     h.end()
     other.end()
 
@@ -472,7 +441,7 @@ def tokens_hold_only_unchanged_and_at_home(wopr, folder):
 def what_was_wrong_once(wopr, folder):
     """Each line was found from outside."""
     never = {**LINEAR, "id": "project.never", "steps": [{"id": "s", "title": "T", "prompt": "P", "runCondition": {"var": "x", "gt": 1}}]}
-    h = Host(wopr, folder, [LINEAR, never], "once")
+    h = RailHost(wopr, folder, [LINEAR, never])
     client = Client(h)
     got = client.tool("start_workflow", workflowId="project.never")
     expect(got.get("isComplete") is True and "ackToken" not in got, "WR-120, complete at once: %s" % got)
