@@ -14,7 +14,7 @@ import tempfile
 import time
 
 from provider import KEY as OPERATOR_KEY, Provider
-from run import FAILED, KEY, Host, code, expect, outputs
+from run import FAILED, Host, code, expect, kit, outputs
 
 TENANT_KEY = "tk-canary-of-the-tenant-93f1c07d"
 USER_KEY = "tk-canary-of-a-user-5be20a44e1"
@@ -40,8 +40,7 @@ def providers_file(folder, port, policies=None, **more):
 
 
 def secrets(h, *args, value=None):
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_", "OTEL_"))}
-    p = subprocess.run([h.wopr, "secrets", *args, "--db", h.db], input=value, capture_output=True, text=True, env=clean, timeout=60)
+    p = h.command("secrets", *args, input=value)
     return p.returncode, p.stdout + p.stderr
 
 
@@ -82,7 +81,7 @@ def commands(h, p):
     rc, said = secrets(h, "list")
     expect(rc == 0 and all(n in said for n in ("cred-one", "foreign", "ai-provider", "openai")), said)
     expect(not any(c in said for c in CANARIES), "a list shows a value")
-    expect(len({r[0] for r in sqlite3.connect(h.db).execute("SELECT box FROM credentials")}) == 5, "each box is its own")
+    expect(len({r[0] for r in sqlite3.connect(h.database).execute("SELECT box FROM credentials")}) == 5, "each box is its own")
 
 
 def whose(h, p):
@@ -122,7 +121,7 @@ def whose(h, p):
 
 def users(h, p):
     """A credential of the subject before that of its tenant; of nobody else."""
-    out = subprocess.run([h.wopr, "keys", "create", "--no-expiry", "--scopes", "all", "--db", h.db], capture_output=True, text=True, timeout=60)
+    out = h.command("keys", "create", "--no-expiry", "--scopes", "all")
     key, key_id = out.stdout.strip(), out.stderr.split()[2].rstrip(",")
     stored(h, "cred-one", USER_KEY, "--provider", "openai", "--subject", key_id)
     config = {"provider": "openai", "prompt": "hello"}
@@ -190,31 +189,29 @@ def kills(h, p):
         time.sleep(0.01)
     h.kill()
     p.gate.set()
-    h.start()
+    h.launch()
     snap = h.wait(got["runId"])
     expect(snap["status"] == "completed" and sent(p) == TENANT_KEY, str(snap))
 
 
 def rotation(h, p):
     """The key of the installation changes; what is stored stays, and a row that was moved does not open."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_", "OTEL_"))}
-    out = subprocess.run([h.wopr, "seal", "rotate", "--db", h.db], capture_output=True, text=True, timeout=60, env=clean)
+    out = h.command("seal", "rotate")
     expect(out.returncode == 0, out.stderr)
     h.kill()
-    h.start()
+    h.launch()
     snap = run_of(h, {"provider": "openai", "prompt": "hello"}, {"credentialRef": "cred-one"})
     expect(snap["status"] == "completed" and sent(p) == TENANT_KEY, str(snap))
-    verify = lambda: subprocess.run([h.wopr, "verify", "--db", h.db], capture_output=True, text=True, timeout=120, env=clean)
-    done = verify()
+    done = h.command("verify")
     expect(done.returncode == 0, done.stdout)
-    db = sqlite3.connect(h.db, timeout=30)
+    db = sqlite3.connect(h.database, timeout=30)
     kept = db.execute("SELECT key_no, box, updated_ms FROM credentials WHERE name = 'foreign'").fetchone()
     db.execute("UPDATE credentials SET (key_no, box, updated_ms) = (SELECT key_no, box, updated_ms FROM credentials WHERE name = 'cred-one') "
                "WHERE name = 'foreign'")
     db.commit()
     snap = run_of(h, {"provider": "openai", "prompt": "hello"}, {"credentialRef": "foreign"})
     expect(code(snap) == "credential_unavailable", "a box of another row: %s" % snap)
-    done = verify()
+    done = h.command("verify")
     expect(done.returncode != 0 and "foreign" in done.stdout and "does not open" in done.stdout, done.stdout)
     db.execute("UPDATE credentials SET key_no = ?, box = ?, updated_ms = ? WHERE name = 'foreign'", kept)
     db.commit()
@@ -230,11 +227,13 @@ def canary(h, folder, port):
             status, got = h.ask("GET", "/v1/runs/" + r["runId"] + path, Accept="application/json")
             text = json.dumps(got)
             expect(status == 200 and not any(c in text for c in CANARIES), "%s%s holds a credential" % (r["runId"], path))
+    said = h.text()
     for c in CANARIES + tuple(hashlib.sha256(c.encode()).hexdigest() for c in CANARIES):
         for root, _, names in os.walk(folder):
             for n in names:
                 with open(os.path.join(root, n), "rb") as f:
                     expect(n == "provider.key" or c.encode() not in f.read(), "%s is in %s" % (c[:24], n))
+        expect(c not in said, "%s is in the log" % c[:24])
 
 
 def policies(wopr, folder, p):
@@ -278,7 +277,7 @@ def policies(wopr, folder, p):
 
 def audited(h):
     """Entries of the audit log about decisions, and its whole text, out of the file."""
-    said = subprocess.run([h.wopr, "audit", "--from", "0", "--db", h.db], capture_output=True, text=True, timeout=60)
+    said = h.command("audit", "--from", "0")
     expect(said.returncode == 0, said.stderr)
     return [e for e in map(json.loads, said.stdout.splitlines()) if e["type"] == "policy.decision"], said.stdout
 
@@ -302,11 +301,11 @@ def decisions(h, p, decided):
     expect(not any(s in asked for s in ("cred-one", "hello", "large12")), "neither the name of a credential nor what was asked")
     expect(not any(s in text for s in CANARIES), "no credential")
     p.gate.set()
-    h.start()
+    h.launch()
     expect(h.wait(got["runId"])["status"] == "completed", "after a kill")
     entries, _ = audited(h)
     expect(len(entries) == len(decided) + 1 and entries[-1]["details"]["runId"] == got["runId"], "asked again, decided again: %s" % entries[-2:])
-    said = subprocess.run([h.wopr, "verify", "--audit", "--db", h.db], capture_output=True, text=True, timeout=60)
+    said = h.command("verify", "--audit")
     expect(said.returncode == 0, said.stdout + said.stderr)
 
 
@@ -319,7 +318,6 @@ def silence(wopr, folder):
 
 
 def settings(wopr, folder, port):
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_", "OTEL_"))}
     for rules, more, word in (
             ({}, {}, "policies"), ([1], {}, "policies[0]"), ([{"mode": "disabled"}], {}, "provider"), ([{"provider": "nobody", "mode": "disabled"}], {}, "provider"),
             ([{"provider": "*", "mode": "strict"}], {}, "mode"), ([{"provider": "*", "mode": "disabled", "tenants": []}], {}, "tenants"),
@@ -329,7 +327,7 @@ def settings(wopr, folder, port):
             ([], {"policyErrorCode": "Not Good"}, "policyErrorCode"), ([], {"policy": 1}, "policies")):
         path = providers_file(folder, port, rules, **more)
         out = subprocess.run([wopr, "serve", "--port", "0", "--ops-port", "-1", "--db", os.path.join(folder, "s.db"), "--egress-loopback",
-                              "--ai-providers", path], capture_output=True, text=True, timeout=60, env={**clean, "OPENWOP_API_KEY": KEY})
+                              "--ai-providers", path], capture_output=True, text=True, timeout=60, env=kit.environment(OPENWOP_API_KEY=kit.KEY))
         said = out.stdout + out.stderr
         expect(out.returncode != 0 and word in said and "ai-providers" in said, "%s: %s" % (rules, said))
 

@@ -5,7 +5,6 @@ each completed call is made once, whatever becomes of the host, and a replay cal
 usage: run.py WOPR
 """
 import datetime
-import http.client
 import json
 import os
 import subprocess
@@ -13,9 +12,10 @@ import sys
 import tempfile
 import time
 
-from provider import KEY as PROVIDER_KEY, Provider
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "kit"))
+import host as kit  # noqa: E402
+from provider import KEY as PROVIDER_KEY, Provider  # noqa: E402
 
-KEY = "test-key-of-the-models"
 WAIT_S = 90
 FAILED = []
 
@@ -39,51 +39,18 @@ def providers_file(folder, port, **more):
     return path
 
 
-class Host:
-    def __init__(self, wopr, folder, *args, db=None):
-        self.wopr, self.folder, self.args = wopr, folder, args
-        self.db = db or os.path.join(tempfile.mkdtemp(dir=folder), "w.db")
-        self.log = open(os.path.join(folder, "host.log"), "a+", encoding="utf-8")
-        self.start()
+class Host(kit.Host):
+    wait_s = WAIT_S
 
-    def start(self):
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_", "OTEL_"))}
-        self.p = subprocess.Popen([self.wopr, "serve", "--port", "0", "--ops-port", "-1", "--db", self.db, *self.args],
-                                  stdout=subprocess.PIPE, stderr=self.log, text=True,
-                                  env={**clean, "OPENWOP_API_KEY": KEY})
-        line = self.p.stdout.readline()
-        if "listens on" not in line:
-            raise RuntimeError("the host did not start: " + line)
-        self.port = int(line.rsplit(":", 1)[1])
-
-    def kill(self):
-        self.p.kill()
-        self.p.wait(WAIT_S)
-        self.p.stdout.close()
-
-    def end(self):
-        self.p.terminate()
-        self.p.wait(WAIT_S)
-        self.p.stdout.close()
-        self.log.close()
-
-    def ask(self, method, path, body=None, **headers):
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
-        c.request(method, path, json.dumps(body) if body is not None else None,
-                  {"Authorization": "Bearer " + KEY, "Content-Type": "application/json", **headers})
-        r = c.getresponse()
-        data = r.read()
-        c.close()
-        return r.status, json.loads(data or b"{}") if headers.get("Accept") != "text/event-stream" else data.decode()
+    def __init__(self, wopr, folder, *args):
+        super().__init__(wopr, os.path.join(tempfile.mkdtemp(dir=folder), "w.db"), *args)
 
     def put(self, config, inputs=None, settings=None, type_id="core.ai.callPrompt", ports=False):
         node = {"id": "n", "typeId": type_id, "name": "N", "position": {"x": 0, "y": 0}, "config": config,
                 "inputs": inputs or {}, "settings": settings or {}}
         wf = {"id": "w%d" % time.monotonic_ns(), "name": "W", "version": "1", "nodes": [node], "edges": [],
               "triggers": [], "variables": [{"name": "x", "type": "object"}] if ports else [], "metadata": {}, "settings": {}}
-        status, got = self.ask("PUT", "/v1/host/wopr/workflows/" + wf["id"], wf)
-        if status not in (200, 201):
-            raise RuntimeError(got)
+        self.must("PUT", "/v1/host/wopr/workflows/" + wf["id"], wf)
         return wf["id"]
 
     def begin(self, config, given=None, **more):
@@ -91,15 +58,12 @@ class Host:
             more["inputs"] = {k: {"type": "expression", "expression": "variables.x." + k} for k in given}
             more["ports"] = True
         inputs = {"x": given} if given else {}
-        status, got = self.ask("POST", "/v1/runs", {"workflowId": self.put(config, **more), "inputs": inputs})
-        if status != 201:
-            raise RuntimeError(got)
-        return got["runId"]
+        return self.must("POST", "/v1/runs", {"workflowId": self.put(config, **more), "inputs": inputs})["runId"]
 
     def wait(self, run):
         end = time.monotonic() + WAIT_S
         while time.monotonic() < end:
-            _, snap = self.ask("GET", "/v1/runs/" + run)
+            snap = self.must("GET", "/v1/runs/" + run)
             if snap["status"] in ("completed", "failed", "cancelled"):
                 return snap
             time.sleep(0.02)
@@ -109,14 +73,14 @@ class Host:
         return self.wait(self.begin(config, **more))
 
     def events(self, run):
-        _, got = self.ask("GET", "/v1/runs/%s/events" % run, Accept="application/json")
-        return got["events"]
+        return self.must("GET", "/v1/runs/%s/events" % run)["events"]
 
     def fork(self, run):
-        status, got = self.ask("POST", "/v1/runs/%s:fork" % run, {"mode": "replay", "fromSeq": 0})
-        if status != 201:
-            raise RuntimeError(got)
-        return got["runId"]
+        return self.must("POST", "/v1/runs/%s:fork" % run, {"mode": "replay", "fromSeq": 0})["runId"]
+
+    def end(self):
+        status = self.stop()
+        expect(status == 0, "the host ended with %d: %s" % (status, self.text()[-2000:]))
 
 
 def outputs(snap):
@@ -203,7 +167,7 @@ def kills(h, p):
         until("the request", lambda: p.count(text) == 1)
         h.kill()
         p.gate.set()
-        h.start()
+        h.launch()
         snap = h.wait(run)
         expect(snap["status"] == "completed" and p.count(text) == 2, "%s: %s" % (text, snap))
         keys = [d.get("Idempotency-Key") for d, (_, b) in zip(p.heads, p.bodies) if text in json.dumps(b)]
@@ -212,7 +176,7 @@ def kills(h, p):
         run = h.begin({"provider": s, "prompt": text})
         until("the answer", lambda: h.ask("GET", "/v1/runs/" + run)[1]["status"] == "completed")
         h.kill()
-        h.start()
+        h.launch()
         expect(h.wait(run)["status"] == "completed" and p.count(text) == 1, text)
         expect(h.wait(h.fork(run))["status"] == "completed" and p.count(text) == 1, "a replay of " + text)
     for i in range(12):  # at each place between request and end
@@ -224,7 +188,7 @@ def kills(h, p):
         done = h.ask("GET", "/v1/runs/" + run)[1]["status"] == "completed"
         calls = p.count(text)
         h.kill()
-        h.start()
+        h.launch()
         expect(h.wait(run)["status"] == "completed", text)
         expect(p.count(text) == calls if done else 1 <= p.count(text) <= 2, "%s: %d calls" % (text, p.count(text)))
 
@@ -351,7 +315,7 @@ def stream_kills(h, p):
         before = chunks_of(h, run)
         h.kill()
         p.gate.set()
-        h.start()
+        h.launch()
         snap = h.wait(run)
         chunks = agrees(h, p, snap, text, restarted=True)
         expect(chunks[:len(before)] == before and p.count(text) == 2, "%s: %s" % (text, chunks))
@@ -373,7 +337,7 @@ def stream_kills(h, p):
         run = h.begin({"provider": STYLES[i % 2], "prompt": text, "expectsStreaming": True})
         until("%d chunks" % (i % 5), lambda: len(chunks_of(h, run)) >= i % 5)
         h.kill()
-        h.start()
+        h.launch()
         snap = h.wait(run)
         agrees(h, p, snap, text, restarted=p.count(text) > 1 and i % 5 > 0)
 
@@ -392,7 +356,7 @@ def costs(h, p):
             expect(set(done["openwop-cost"]) == {"openwop.cost." + k for k in
                    ("provider", "model", "tokens.input", "tokens.output", "usd", "duration_ms")}, str(done))
             h.kill()
-            h.start()
+            h.launch()
             expect(h.wait(snap["runId"]).get("metrics") == snap["metrics"], "after a restart")
             again = h.wait(h.fork(snap["runId"]))
             expect("metrics" not in again and again["status"] == "completed", "a replay costs nothing: %s" % again)
@@ -401,7 +365,7 @@ def costs(h, p):
                             "openwop.cost.evil": "canary", "openwop.cost.duration_ms": 1e99}}, type_id="conformance.cost.emit")
     expect(snap.get("metrics", {}).get("openwopCost") == {"tokens": {"input": 1, "output": 0}}, str(snap))
     expect("evil" not in json.dumps(h.events(snap["runId"])), "an attribute that is not in the list")
-    expect(subprocess.run([h.wopr, "verify", "--db", h.db], capture_output=True, timeout=WAIT_S).returncode == 0, "verify")
+    expect(h.command("verify").returncode == 0, "verify")
 
 
 def settings(wopr, folder, port):
@@ -433,13 +397,12 @@ def settings(wopr, folder, port):
     expect(rc != 0 and "chmod 600" in out and "sk-open" not in out, out)
 
 
-def canary(h, folder):
-    for root, _, names in os.walk(os.path.dirname(h.db)):
+def canary(h):
+    for root, _, names in os.walk(os.path.dirname(h.database)):
         for n in names:
             with open(os.path.join(root, n), "rb") as f:
                 expect(PROVIDER_KEY.encode() not in f.read(), "the credential is in " + n)
-    with open(os.path.join(folder, "host.log"), "rb") as f:
-        expect(PROVIDER_KEY.encode() not in f.read(), "the credential is in the log")
+    expect(PROVIDER_KEY not in h.text(), "the credential is in the log")
 
 
 PARTS = {"answers": answers, "refusals": refusals, "kills": kills, "tools": tools, "streams": streams, "stream_kills": stream_kills, "costs": costs}
@@ -456,7 +419,7 @@ def main():
         if not only or "settings" in only:
             settings(wopr, folder, p.port)
         h.end()
-        canary(h, folder)
+        canary(h)
     print("ai: %d failed" % len(FAILED))
     return 1 if FAILED else 0
 
