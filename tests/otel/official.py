@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "openapi")]
 import npm  # noqa: E402
 import receiver  # noqa: E402
-import run as kit  # noqa: E402
+import run as otel  # noqa: E402
 
 DECODE_S = 120
 FORMS = ("http/json", "http/protobuf")
@@ -45,22 +45,22 @@ class Keeper(receiver.Receiver):
 def exported(form: str) -> list:
     """Messages of a host that does something of everything that spans and numbers tell."""
     r = Keeper()
-    with kit.Host(r, OTEL_EXPORTER_OTLP_PROTOCOL=form, OTEL_METRIC_EXPORT_INTERVAL="200", OTEL_RESOURCE_ATTRIBUTES="a=1,b=%C3%BC") as h:
-        r.whole(h.run("conformance-noop", headers={"traceparent": kit.CALLER, "tracestate": kit.STATE}, tags=["red", "blue"]))
+    with otel.Host(r, OTEL_EXPORTER_OTLP_PROTOCOL=form, OTEL_METRIC_EXPORT_INTERVAL="200", OTEL_RESOURCE_ATTRIBUTES="a=1,b=%C3%BC") as h:
+        r.whole(h.run("conformance-noop", headers={"traceparent": otel.CALLER, "tracestate": otel.STATE}, tags=["red", "blue"]))
         r.whole(h.run("conformance-failure", end="failed"))
         r.whole(h.run("conformance-cap-breach", end="failed", configurable={"recursionLimit": 3}))
         r.whole(h.run("openwop-smoke-cost-emit"))
         parent = h.run("conformance-subworkflow-parent")
-        r.whole(h.ask("GET", "/v1/runs/" + parent)["childRuns"][0]["runId"])
-        r.whole(h.ask("POST", "/v1/runs/%s:fork" % parent, {"mode": "replay", "fromSeq": 0})["runId"])
+        r.whole(h.must("GET", "/v1/runs/" + parent)["childRuns"][0]["runId"])
+        r.whole(h.must("POST", "/v1/runs/%s:fork" % parent, {"mode": "replay", "fromSeq": 0})["runId"])
         asked = h.run("conformance-approval", end="waiting-approval")
         r.wait(lambda: r.number("run.active", tenant_id="default") == 1)
-        h.ask("POST", "/v1/runs/%s/interrupts/gate" % asked, {"resumeValue": {"action": "accept"}})
+        h.must("POST", "/v1/runs/%s/interrupts/gate" % asked, {"resumeValue": {"action": "accept"}})
         r.whole(asked)
         r.wait(lambda: r.number("interrupt.duration", interrupt_kind="approval", run_status="resolved") == 1)
         r.wait(lambda: sum(p.value for p in r.points if p.name == "openwop.cost.usd") > 0)
-        h.stop()
-        h.start()
+        h.end()
+        h.launch()
     r.stop()
     return r.kept
 
@@ -124,7 +124,7 @@ def judge(form: str, work: str) -> int:
 
 
 def main() -> int:
-    kit.PROGRAM, kit.SOURCE, work = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), os.path.abspath(sys.argv[3])
+    otel.PROGRAM, otel.SOURCE, work = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), os.path.abspath(sys.argv[3])
     try:
         npm.install(work)
     except npm.Skip as why:
