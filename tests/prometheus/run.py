@@ -20,9 +20,11 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-WAIT_S = 60
-KEY = "hk_test_prometheus_0123456789abcdef"
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "kit"))
+import host as kit  # noqa: E402
+
+WAIT_S = 60
 VARIABLES = {"$__rate_interval": "1m", "$job": "wopr", "$instance": ".*"}
 
 
@@ -36,32 +38,14 @@ def until(what, why: str):
         time.sleep(0.1)
 
 
-def get(url: str, body=None) -> str:
-    request = urllib.request.Request(url, data=body)
-    request.add_header("Authorization", "Bearer " + KEY)
-    request.add_header("Content-Type", "application/json")
-    with urllib.request.urlopen(request, timeout=WAIT_S) as answer:
+def get(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=WAIT_S) as answer:
         return answer.read().decode()
 
 
 def promtool(*arguments: str, given: str = "") -> None:
     done = subprocess.run(["promtool", *arguments], input=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=WAIT_S)
     assert done.returncode == 0, "promtool %s: %s" % (" ".join(arguments), done.stdout[-2000:])
-
-
-class Host:
-    def __init__(self, program: str, source: str, folder: str):
-        env = dict(os.environ, OPENWOP_API_KEY=KEY)
-        self.process = subprocess.Popen([program, "serve", "--db", folder + "/w.db", "--port", "0", "--ops-port", "0", "--log-level", "error",
-                                         "--conformance-seed", "--seed", source + "/docs/examples"], env=env, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True)
-        text = ""
-        for line in self.process.stdout:
-            text += line
-            if "/metrics" in line:
-                break
-        self.url = re.search(r"listens on (http://127\.0\.0\.1:\d+)", text).group(1)
-        self.ops = re.search(r"metrics on http://(127\.0\.0\.1:\d+)", text).group(1)
 
 
 class Prometheus:
@@ -77,6 +61,17 @@ class Prometheus:
                 return
         with open(folder + "/prometheus.log", encoding="utf-8") as f:
             raise AssertionError("prometheus does not start: " + f.read()[-2000:])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(WAIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
     def start(self) -> bool:
         with socket.socket() as s:
@@ -123,18 +118,18 @@ def panels(source: str) -> list:
     return found
 
 
-def judge(host: Host, p: Prometheus, source: str) -> None:
-    promtool("check", "metrics", given=get("http://%s/metrics" % host.ops))
+def judge(host: kit.Host, p: Prometheus, source: str) -> None:
+    promtool("check", "metrics", given=host.metrics())
     promtool("check", "rules", source + "/docs/alerts.yaml")
     promtool("test", "rules", HERE + "/alerts.test.yaml")
 
     for _ in range(3):
-        get(host.url + "/v1/runs", b'{"workflowId":"conformance-noop"}')
+        host.must("POST", "/v1/runs", {"workflowId": "conformance-noop"})
     until(lambda: p.value('wopr_runs_ended_total{job="wopr",status="completed"}') == 3, "three runs are not what Prometheus has")
     target, = p.api("targets")["activeTargets"]
     assert target["health"] == "up" and not target["lastError"], target
     scraped = p.value('scrape_samples_scraped{job="wopr"}')
-    lines = sum(1 for line in get("http://%s/metrics" % host.ops).splitlines() if line and not line.startswith("#"))
+    lines = sum(1 for line in host.metrics().splitlines() if line and not line.startswith("#"))
     assert abs(scraped - lines) <= 20, "%d samples of %d lines" % (scraped, lines)  # series that came meanwhile
     assert p.value('scrape_samples_post_metric_relabeling{job="wopr"}') == scraped
 
@@ -160,22 +155,10 @@ def main() -> int:
         if shutil.which(tool) is None:
             print("skipped: %s is not installed" % tool)
             return 77
-    begun = []
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            host = Host(program, source, folder)
-            begun.append(host.process)
-            p = Prometheus(folder, host.ops, source)
-            begun.append(p.process)
+    with tempfile.TemporaryDirectory() as folder, kit.Host(
+            program, folder + "/w.db", "--ops-port", "0", "--log-level", "error", "--conformance-seed", "--seed", source + "/docs/examples") as host:
+        with Prometheus(folder, "127.0.0.1:%d" % host.ops, source) as p:
             judge(host, p, source)
-        finally:
-            for process in reversed(begun):
-                process.terminate()
-                try:
-                    process.wait(WAIT_S)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
     print("Prometheus reads what the host says, and the documented rules and panels are about it")
     return 0
 
