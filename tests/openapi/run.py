@@ -8,48 +8,18 @@ at the versions of package-lock.json with their digests, into WORK_DIRECTORY, on
 Exit status: 0, 1 = a tool is not content, 77 = skipped: no node, no npm, or no registry (it says which).
 """
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import urllib.request
-
-import npm
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "kit"))
+import npm  # noqa: E402
+from host import Host  # noqa: E402
+
 FILES = ["lint.cjs", "use.ts", "tsconfig.json"]
-START_S, TOOL_S = 60, 240
-
-
-class Host:
-    def __init__(self, wopr, folder):
-        self.key = "hk_test_openapi_tools_0123456789abcdef"
-        env = dict(os.environ, OPENWOP_API_KEY=self.key)
-        command = [wopr, "serve", "--db", os.path.join(folder, "wopr.db"), "--port", "0", "--ops-port", "0"]
-        command += ["--conformance-seed", "--log-level", "error"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
-        self.base = None
-
-    def __enter__(self):
-        for line in self.process.stdout:
-            found = re.search(r"listens on (http://\S+)", line)
-            if found:
-                self.base = found.group(1)
-                return self
-        raise SystemExit("the host did not start")
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        try:
-            self.process.wait(START_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-
-
-def fetch(url, path):
-    with urllib.request.urlopen(url, timeout=START_S) as answer, open(path, "wb") as f:
-        f.write(answer.read())
+TOOL_S = 240
 
 
 def commands(host):
@@ -62,12 +32,13 @@ def commands(host):
         ("openapi-typescript", tool("openapi-typescript", "openapi.json", "-o", "openapi.d.ts")),
         ("orval", tool("orval", "--input", "./openapi.json", "--output", "./orval/client.ts", "--client", "fetch")),
         ("tsc --strict", tool("tsc", "-p", ".")),
-        ("the generated client", ["node", "out/use.js", host.base, host.key]),
+        ("the generated client", ["node", "out/use.js", host.url, host.key]),
     ]
 
 
 def run_all(work, host):
-    fetch(host.base + "/v1/openapi.json", os.path.join(work, "openapi.json"))
+    with open(os.path.join(work, "openapi.json"), "wb") as f:
+        f.write(host.send("GET", "/v1/openapi.json", key=None)[2])
     for leftover in ("orval", "out"):
         shutil.rmtree(os.path.join(work, leftover), ignore_errors=True)
     failed = 0
@@ -89,7 +60,8 @@ def main():
         return npm.SKIPPED
     for name in FILES:
         shutil.copy(os.path.join(HERE, name), os.path.join(work, name))
-    with tempfile.TemporaryDirectory() as folder, Host(wopr, folder) as host:
+    with tempfile.TemporaryDirectory() as folder, Host(
+            wopr, os.path.join(folder, "wopr.db"), "--conformance-seed", "--log-level", "error", key="hk_test_openapi_tools_0123456789abcdef") as host:
         return run_all(work, host)
 
 
