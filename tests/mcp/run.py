@@ -13,40 +13,20 @@ import http.client
 import http.server
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "openapi"))
+sys.path[:0] = [os.path.join(HERE, "..", "openapi"), os.path.join(HERE, "..", "kit")]
 import npm  # noqa: E402
+from host import Host  # noqa: E402
 
 KEY = "hk_test_mcp_clients_0123456789abcdef"
-START_S, TOOL_S = 60, 240
+TOOL_S = 240
 SEEDS = ["--conformance-seed", "--seed", os.path.join(HERE, "workflows")]
 HOP = ("connection", "content-length", "transfer-encoding", "keep-alive")
-
-
-@contextlib.contextmanager
-def host(wopr, folder):
-    """A host on a port of its own; its URL."""
-    command = [wopr, "serve", "--db", os.path.join(folder, "host.db"), "--port", "0", "--ops-port", "0", "--log-level", "error", *SEEDS]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ, OPENWOP_API_KEY=KEY))
-    try:
-        for line in process.stdout:
-            found = re.search(r"listens on (http://\S+)", line)
-            if found:
-                yield found.group(1)
-                return
-        raise SystemExit("the host did not start")
-    finally:
-        process.terminate()
-        try:
-            process.wait(START_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
 
 
 class Relay(http.server.BaseHTTPRequestHandler):
@@ -144,9 +124,10 @@ def main():
     with open(os.path.join(work, "clients.mjs"), "w", encoding="utf-8") as f:
         f.write(text)
     run.work = work
-    with tempfile.TemporaryDirectory(prefix="wopr-mcp-") as folder, host(wopr, folder) as base, relay(base) as relayed:
+    with tempfile.TemporaryDirectory(prefix="wopr-mcp-") as folder, Host(
+            wopr, os.path.join(folder, "host.db"), "--log-level", "error", *SEEDS, key=KEY) as host, relay(host.url) as relayed:
         with concurrent.futures.ThreadPoolExecutor(3) as threads:
-            results = list(threads.map(run, steps(wopr, work, folder, base, relayed)))
+            results = list(threads.map(run, steps(wopr, work, folder, host.url, relayed)))
     for line, _ in results:
         print(line)
     return 0 if all(good for _, good in results) else 1
