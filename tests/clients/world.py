@@ -8,16 +8,17 @@ import json
 import os
 import re
 import shutil
-import signal
 import socket
 import struct
-import subprocess
+import sys
 import tempfile
 import threading
 import time
-import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "kit"))
+from host import Host  # noqa: E402
+
 START_S = 60
 PIECE = 65536
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: closing sends a reset
@@ -47,7 +48,6 @@ class World:
     """The commands are the methods whose names do not begin with an underscore."""
 
     def __init__(self, wopr: str, *options: str):
-        self._wopr, self._options = wopr, options
         self._folder = tempfile.TemporaryDirectory()
         self._db = os.path.join(self._folder.name, "wopr.db")
         self._seed = os.path.join(self._folder.name, "seed")
@@ -58,8 +58,8 @@ class World:
         self._lock = threading.Lock()
         self._links, self._seen, self._refusals, self._lost = [], [], [], []
         self._cut_after, self._cuts, self._drip = 0, -1, (0, 0)
-        self._process = None
-        self.start()
+        self._host = Host(wopr, self._db, "--conformance-seed", "--log-level", "error", "--seed", self._seed, *options, key=self.key,
+                          env={"WOPR_AUDIT_LOG": "changes"})
         self._door = socket.create_server(("127.0.0.1", 0))
         self.url = "http://127.0.0.1:%d" % self._door.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -67,61 +67,41 @@ class World:
     # The host.
 
     def start(self) -> None:
-        """Starts the host, on the same database."""
-        command = [self._wopr, "serve", "--db", self._db, "--port", "0", "--ops-port", "-1", "--conformance-seed", "--log-level", "error",
-                   "--seed", self._seed]
-        env = dict(os.environ, OPENWOP_API_KEY=self.key, WOPR_AUDIT_LOG="changes")
-        self._process = subprocess.Popen(command + list(self._options), stdout=subprocess.PIPE, text=True, env=env)
-        for line in self._process.stdout:
-            found = re.search(r"listens on http://127\.0\.0\.1:(\d+)", line)
-            if found:
-                self._port = int(found.group(1))
-                return
-        raise SystemExit("the host did not start")
+        """Starts the host again, on the same database."""
+        self._host.launch()
 
     def kill(self) -> None:
         """kill -9"""
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait(START_S)
-        self._process.stdout.close()
+        self._host.kill()
 
     def make_key(self, scopes: str = "all", tenant: str = "") -> dict:
         """Another API key; scopes: separated by commas; tenant: of another one."""
-        command = [self._wopr, "keys", "create", "--db", self._db, "--test", "--no-expiry", "--scopes", scopes]
-        command += ["--tenant", tenant] if tenant else []
-        made = subprocess.run(command, capture_output=True, text=True, check=True)
+        made = self._host.command("keys", "create", "--test", "--no-expiry", "--scopes", scopes, *(["--tenant", tenant] if tenant else []), check=True)
         return {"key": re.search(r"hk_\S+", made.stdout).group(0), "id": re.search(r"key id (\w+)", made.stderr + made.stdout).group(1)}
 
     def revoke_key(self, key_id: str) -> None:
-        subprocess.run([self._wopr, "keys", "revoke", "--db", self._db, key_id], capture_output=True, check=True)
+        self._host.command("keys", "revoke", key_id, check=True)
 
     def put_workflow(self, name: str) -> None:
         """One of worker_workflows/, which name types that only workers know: after these are registered."""
-        path = os.path.join(HERE, "worker_workflows", name + ".json")
-        subprocess.run([self._wopr, "workflow", "put", path, "--db", self._db], capture_output=True, check=True)
+        self._host.command("workflow", "put", os.path.join(HERE, "worker_workflows", name + ".json"), check=True)
 
     def greet(self, name: str) -> None:
         """Has a worker of another program, once it has registered its type, execute a run of greeting."""
         until = time.monotonic() + START_S
-        while not any(known["typeId"] == "acme.greet" for known in self._ask("GET", "/v1/host/wopr/worker-types")["workerTypes"]):
+        while not any(known["typeId"] == "acme.greet" for known in self._host.must("GET", "/v1/host/wopr/worker-types")["workerTypes"]):
             if time.monotonic() > until:
                 raise SystemExit("no worker registers its type")
             time.sleep(0.05)
         self.put_workflow("greeting")
-        run = self._ask("POST", "/v1/runs", {"workflowId": "greeting", "inputs": {"name": name}})["runId"]
-        while not self._ask("GET", "/v1/runs/%s/events/poll?lastSequence=%d&timeout=5" % (run, 2**53 - 1))["isComplete"]:
+        run = self._host.must("POST", "/v1/runs", {"workflowId": "greeting", "inputs": {"name": name}})["runId"]
+        while not self._host.must("GET", "/v1/runs/%s/events/poll?lastSequence=%d&timeout=5" % (run, 2**53 - 1))["isComplete"]:
             if time.monotonic() > until:
                 raise SystemExit("no worker executes the node")
 
-    def _ask(self, method: str, path: str, body: dict = None) -> dict:
-        headers = {"Authorization": "Bearer " + self.key, "Content-Type": "application/json"}
-        data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(urllib.request.Request(self.host_url() + path, data, headers, method=method), timeout=START_S) as answer:
-            return json.load(answer)
-
     def host_url(self) -> str:
         """Past the proxy."""
-        return "http://127.0.0.1:%d" % self._port
+        return self._host.url
 
     # The proxy.
 
@@ -179,7 +159,7 @@ class World:
             except OSError:
                 return
             try:
-                host = socket.create_connection(("127.0.0.1", self._port))
+                host = socket.create_connection(("127.0.0.1", self._host.port))
             except OSError:  # the host is down
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
                 client.close()
@@ -302,4 +282,5 @@ class World:
         self._door.close()
         self.cut()
         self.kill()
+        sys.stderr.write(self._host.text())
         self._folder.cleanup()
