@@ -6,57 +6,20 @@ usage: chat.py WOPR SOURCE_DIR [--write]
 Plays the session over MCP against the real program, checks what must hold (nothing is lost, the same call gives the same bytes, the run that shows the
 session is complete, the database verifies), and compares the transcript with the one that docs/workrail.md quotes; --write puts it there.
 """
-import json
 import os
 import re
-import signal
-import socket
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
 
-KEY = "chat-key-0123456789-abcdefghij"
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "kit"))
+from host import Host  # noqa: E402
+
 BEGIN, END = "<!-- transcript: tests/workrail/chat.py --write -->\n```text\n", "```\n"
 
 
-class Host:
-    def __init__(self, wopr, source, folder):
-        self.wopr, self.source, self.folder = wopr, source, folder
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
-
-    def start(self):
-        env = dict(os.environ, OPENWOP_API_KEY=KEY)
-        self.process = subprocess.Popen(
-            [self.wopr, "serve", "--db", os.path.join(self.folder, "w.db"), "--port", str(self.port), "--ops-port", "-1",
-             "--session-workflows", os.path.join(self.source, "docs/examples/workrail")],
-            env=env, stdout=subprocess.DEVNULL, stderr=open(os.path.join(self.folder, "log"), "ab"))
-        for _ in range(600):
-            try:
-                return self.ask("GET", "/.well-known/openwop")
-            except OSError:
-                if self.process.poll() is not None:
-                    sys.exit(open(os.path.join(self.folder, "log")).read())
-                time.sleep(0.05)
-        sys.exit("the host does not answer")
-
-    def kill(self, how):
-        self.process.send_signal(how)
-        self.process.wait(60)
-
-    def ask(self, method, path, body=None):
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}{path}", method=method, data=None if body is None else json.dumps(body).encode(),
-            headers={"Authorization": f"Bearer {KEY}", "Content-Type": "application/json", "Accept": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.loads(answer.read())
-
+class RailHost(Host):
     def tool(self, name, arguments):
-        answer = self.ask("POST", "/v1/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        answer = self.must("POST", "/v1/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                                               "params": {"name": name, "arguments": arguments}})["result"]
         return answer["structuredContent"], answer.get("isError", False)
 
@@ -91,7 +54,6 @@ class Chat:
 
 
 def play(host, lines):
-    host.start()
     one = Chat(host, "chat 1", lines)
     first = one.step("start_workflow", " project.release_check", workflowId="project.release_check",
                      context={"goal": "Release 2.0"}, anchors={"gitBranch": "release/2.0"})
@@ -100,9 +62,9 @@ def play(host, lines):
     one.go_on("Deep nesting may exhaust the stack: src/parse.c.")
     third = one.go_on("Fuzzing covers nesting; no test covers a full disk.")
 
-    host.kill(signal.SIGKILL)
+    host.kill()
     lines.append("          (kill -9 of the host; it is started again)")
-    host.start()
+    host.launch()
 
     two = Chat(host, "chat 2", lines)
     found = two.call("resume_session", ' {"query": "fuzzing nesting"}', query="fuzzing nesting")
@@ -120,19 +82,19 @@ def play(host, lines):
     return session, run, third
 
 
-def check(host, wopr, folder, session, run):
-    status = host.ask("GET", f"/v1/runs/{run}")["status"]
+def check(host, session, run):
+    status = host.must("GET", f"/v1/runs/{run}")["status"]
     assert status == "completed", status
-    shown = host.ask("GET", f"/v1/x-workrail/sessions/{session}")
+    shown = host.must("GET", f"/v1/x-workrail/sessions/{session}")
     assert shown["health"] == "healthy" and shown["runs"][0]["status"] == "complete", shown
-    events = host.ask("GET", f"/v1/runs/{run}/events/poll")["events"]
+    events = host.must("GET", f"/v1/runs/{run}/events/poll")["events"]
     assert [e["sequence"] for e in events] == list(range(len(events)))
     kinds = [e["type"] for e in events]
     assert kinds[0] == "run.started" and kinds[-1] == "run.completed", kinds
     assert kinds.count("interrupt.requested") == kinds.count("interrupt.resolved") == 6, kinds
-    host.kill(signal.SIGTERM)
+    assert host.stop() == 0, host.text()
     for command in (["verify"], ["sessions", "verify"]):
-        out = subprocess.run([wopr, *command, "--db", os.path.join(folder, "w.db")], capture_output=True, text=True, timeout=120)
+        out = host.command(*command)
         assert out.returncode == 0, out.stdout + out.stderr
 
 
@@ -141,15 +103,13 @@ def answer_over_rest(host):
     first, failed = host.tool("start_workflow", {"workflowId": "project.release_check", "context": {"goal": "Another"}})
     assert not failed, first
     run = first["session"]["runId"]
-    shown = host.ask("GET", f"/v1/runs/{run}")
+    shown = host.must("GET", f"/v1/runs/{run}")
     path = f"/v1/runs/{run}/interrupts/{shown['currentNodeId']}"
-    host.ask("POST", path, {"resumeValue": {"output": {"notesMarkdown": "Seen by a person: zymurgy."}}})
-    after = host.ask("GET", f"/v1/runs/{run}")
+    host.must("POST", path, {"resumeValue": {"output": {"notesMarkdown": "Seen by a person: zymurgy."}}})
+    after = host.must("GET", f"/v1/runs/{run}")
     assert after["currentNodeId"] != shown["currentNodeId"], after
-    try:
-        sys.exit(f"answered twice: {host.ask('POST', path, {'resumeValue': {'output': {'notesMarkdown': 'Again.'}}})}")
-    except urllib.error.HTTPError as error:
-        assert error.code == 409, error.code
+    status, got = host.ask("POST", path, {"resumeValue": {"output": {"notesMarkdown": "Again."}}})
+    assert status == 409, f"answered twice: {got}"
     found, failed = host.tool("resume_session", {"query": "zymurgy"})
     assert not failed and found["candidates"][0]["sessionId"] == first["session"]["sessionId"], found
     next_step, failed = host.tool("continue_workflow", {"stateToken": found["candidates"][0]["stateToken"]})
@@ -180,18 +140,13 @@ def main():
     wopr, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     lines = []
     with tempfile.TemporaryDirectory() as folder:
-        host = Host(wopr, source, folder)
-        try:
-            session, run, third = play(host, lines)
-            again, failed = host.tool("continue_workflow", {"stateToken": third["stateToken"]})
-            assert not failed and again["pending"]["stepId"] == "decide", again
-            lines[-1] = "          (its state token still shows the step that it stands for)"
-            answer_over_rest(host)
-            check(host, wopr, folder, session, run)
-        finally:
-            if host.process.poll() is None:
-                host.process.kill()
-                host.process.wait(60)
+        host = RailHost(wopr, os.path.join(folder, "w.db"), "--session-workflows", os.path.join(source, "docs/examples/workrail"))
+        session, run, third = play(host, lines)
+        again, failed = host.tool("continue_workflow", {"stateToken": third["stateToken"]})
+        assert not failed and again["pending"]["stepId"] == "decide", again
+        lines[-1] = "          (its state token still shows the step that it stands for)"
+        answer_over_rest(host)
+        check(host, session, run)
     text = "".join(re.sub(r"\s+$", "", line) + "\n" for line in lines)
     return page_compare(source, text, "--write" in sys.argv[3:])
 
