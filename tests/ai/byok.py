@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -326,10 +325,8 @@ def settings(wopr, folder, port):
             ([{"provider": "*", "mode": "restricted", "allowedModels": "x"}], {}, "allowedModels"),
             ([], {"policyErrorCode": "Not Good"}, "policyErrorCode"), ([], {"policy": 1}, "policies")):
         path = providers_file(folder, port, rules, **more)
-        out = subprocess.run([wopr, "serve", "--port", "0", "--ops-port", "-1", "--db", os.path.join(folder, "s.db"), "--egress-loopback",
-                              "--ai-providers", path], capture_output=True, text=True, timeout=60, env=kit.environment(OPENWOP_API_KEY=kit.KEY))
-        said = out.stdout + out.stderr
-        expect(out.returncode != 0 and word in said and "ai-providers" in said, "%s: %s" % (rules, said))
+        rc, said = kit.start_refused(wopr, folder, "--egress-loopback", "--ai-providers", path)
+        expect(rc != 0 and word in said and "ai-providers" in said, "%s: %s" % (rules, said))
 
 
 PARTS = {"commands": commands, "whose": whose, "users": users, "echoes": echoes, "spellings": spellings, "replays": replays, "kills": kills, "rotation": rotation}

@@ -7,7 +7,6 @@ usage: run.py WOPR
 import datetime
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -373,9 +372,7 @@ def settings(wopr, folder, port):
         path = os.path.join(folder, "wrong.json")
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
-        r = subprocess.run([wopr, "serve", "--ai-providers", path, "--db", os.path.join(folder, "never.db"), "--port", "0",
-                            *more], capture_output=True, text=True, timeout=WAIT_S)
-        return r.returncode, r.stdout + r.stderr
+        return kit.start_refused(wopr, folder, "--ai-providers", path, *more)
 
     row = {"name": "a", "style": "openai", "url": "http://127.0.0.1:%d" % port}
     rows = (("{", "at byte"), ("[]", "providers"), ('{"providers":[]}', "providers"),

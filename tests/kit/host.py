@@ -24,6 +24,13 @@ def environment(**more):
     return {**{k: v for k, v in os.environ.items() if not k.startswith(("WOPR_", "OPENWOP_", "OTEL_"))}, **more}
 
 
+def start_refused(wopr, folder, *args, env=None):
+    """Status and output of a start that ends before it would listen."""
+    done = subprocess.run([wopr, "serve", "--port", "0", "--ops-port", "-1", "--db", os.path.join(folder, "never.db"), *args],
+                          env=environment(OPENWOP_API_KEY=KEY, **(env or {})), capture_output=True, text=True, timeout=Host.wait_s)
+    return done.returncode, done.stdout + done.stderr
+
+
 class Host:
     """database: a file; args: options of `wopr serve`, of which the last counts; env: variables; url and port are those of the last start."""
 

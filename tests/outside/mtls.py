@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from run import FAILED, KEY, WAIT_S, Host, expect
+from run import FAILED, KEY, WAIT_S, Host, expect, kit
 
 RUNS, PUBLIC = "/v1/runs", "/.well-known/openwop"
 
@@ -158,9 +158,7 @@ def without_the_setting_nothing_changes(wopr, w):
 
 def settings_that_are_wrong_name_themselves(wopr, w):
     def said(path, *more):
-        r = subprocess.run([wopr, "serve", "--port", "0", "--ops-port", "-1", "--db", os.path.join(w.folder, "never.db"), "--tls-clients", path, *more],
-                           capture_output=True, text=True, timeout=WAIT_S)
-        return r.returncode, r.stdout + r.stderr
+        return kit.start_refused(wopr, w.folder, "--tls-clients", path, *more)
 
     tls = ("--tls-cert", w.cert[0], "--tls-key", w.cert[1])
     fine = ("DNS:a.example", ["t"])

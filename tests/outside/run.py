@@ -201,19 +201,14 @@ def through_the_proxy(wopr, folder, ca, https, through):
 
 
 def settings(wopr, folder, ca):
-    def said(*args, env=None):
-        r = subprocess.run([wopr, "serve", *args, "--db", os.path.join(folder, "never.db"), "--port", "0"],
-                           capture_output=True, text=True, timeout=WAIT_S, env=kit.environment(**(env or {})))
-        return r.returncode, r.stdout + r.stderr
-
-    rc, out = said("--egress-loopback", "--egress-ca-file", ca, "--print-config",
-                   env={"WOPR_EGRESS_PROXY_USER": "me:canary-pw"})
+    rc, out = kit.start_refused(wopr, folder, "--egress-loopback", "--egress-ca-file", ca, "--print-config",
+                                env={"WOPR_EGRESS_PROXY_USER": "me:canary-pw"})
     expect(rc == 0 and '"egress-loopback":true' in out, out)
     expect("canary-pw" not in out, "the credentials are shown")
     for flag, value in (("--egress-proxy", "ftp://x:1"), ("--egress-proxy", "http://me:pw@x:1"), ("--egress-proxy", "x"),
                         ("--egress-proxy", "http://x:1/path"), ("--egress-proxy", "http://x"),
                         ("--egress-ca-file", "/nonexistent"), ("--egress-ca-file", __file__)):
-        rc, out = said(flag, value)
+        rc, out = kit.start_refused(wopr, folder, flag, value)
         expect(rc != 0 and flag[2:] in out, "%s %s: %s" % (flag, value, out))
 
 
