@@ -215,6 +215,43 @@ test("two tabs answer one question: one is taken, the other is told", LIMIT, asy
   await two.end();
 });
 
+test("a question that takes the place of another is not answered unread", LIMIT, async () => {
+  await put(workflow("twice", [node("pay", "core.approvalGate", { config: { title: "Pay the next one?", actions: ["accept", "reject"] } }), node("paid", "core.identity")], {
+    edges: [{ id: "a", sourceNodeId: "pay", targetNodeId: "paid" }, { id: "b", sourceNodeId: "paid", targetNodeId: "pay" }], settings: { maxLoopbackIterations: 9 },
+  }));
+  const armed = (page) => page.waitForFunction(() => [...document.querySelectorAll("button")].some((b) => b.innerText === "Approve" && !b.disabled && b.getAttribute("aria-disabled") !== "true"), { timeout: WAIT_MS });
+  const answers = async (run) => (await logOf(run)).filter((e) => e.type === "approval.received").length;
+  for (const pause of [100, 400]) { // two clicks where the first has done it
+    const run = await start("twice");
+    await reached(run, "waiting-approval");
+    const page = await tab({ hash: `#/run/${run}` });
+    const box = await (await find(page, "button", "Approve")).boundingBox();
+    for (let i = 0; i < 2; i++) {
+      await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+    await until("the node asks again", async () => (await logOf(run)).filter((e) => e.type === "approval.requested").length === 2);
+    await armed(page);
+    assert.equal(await answers(run), 1, `clicks ${pause} ms apart`);
+    await press(page, "Approve"); // who has read it may
+    await until("the second is answered", async () => (await answers(run)) === 2);
+    await page.end();
+  }
+  const run = await start("twice");
+  await reached(run, "waiting-approval");
+  const page = await tab({ hash: `#/run/${run}` });
+  const approve = await find(page, "button", "Approve");
+  await page.setOfflineMode(true); // it hears of nothing
+  assert.equal((await ask("POST", `/v1/runs/${run}/interrupts/pay`, { resumeValue: { action: "accept" } })).status, 200);
+  await until("the node asks again", async () => (await logOf(run)).filter((e) => e.type === "approval.requested").length === 2);
+  await page.setOfflineMode(false);
+  await approve.click().catch(() => {}); // it may be gone already: then the page knows
+  await sees(page, "15 events");
+  await armed(page);
+  assert.equal(await answers(run), 1, "the answer to the first is none to the second");
+  await page.end();
+});
+
 test("cancel, pause and resume, one and many", LIMIT, async () => {
   const runs = [];
   for (let i = 0; i < 3; i++) runs.push(await start("slow-pipeline", { delayMs: 600000 }, { tags: ["many"] }));
