@@ -362,6 +362,41 @@ test("a graph by state, a waterfall, children inline, and text as it arrives", L
   await page.end();
 });
 
+/** So many log lines with this text. */
+async function lines(count, text) {
+  const log = node("say", "vendor.wopr.log", { config: { level: "warn", message: "x" }, inputs: { message: { type: "variable", variableName: "text" } } });
+  await put(workflow(`lines-${count}`, [node("each", "core.loop", { config: { maxIterations: count } }), log], {
+    variables: [{ name: "text", type: "string" }], settings: { maxLoopbackIterations: 1000, timeout: 0 },
+    edges: [{ id: "a", sourceNodeId: "each", targetNodeId: "say", condition: { type: "equals", left: "output.done", right: false } }, { id: "b", sourceNodeId: "say", targetNodeId: "each" }],
+  }));
+  const run = await start(`lines-${count}`, { text });
+  await reached(run, "completed");
+  return run;
+}
+
+test("log lines of any length and number cost the page little, and the rest is shown on request", LIMIT, async () => {
+  const run = await lines(30, "a\u202eb\n".repeat(20000));
+  const page = await tab({ hash: `#/run/${run}` });
+  await page.waitForSelector("#details .ev[data-seq]");
+  const from = Date.now();
+  await show(page, `#/run/${run}?tab=output`);
+  await page.waitForSelector("#details .stream");
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
+  assert(Date.now() - from < 8000, `${Date.now() - from} ms`);
+  const length = () => page.$eval("#details .stream", (e) => e.textContent.length);
+  const before = await length();
+  assert(before < 70000, `${before} characters at once`);
+  await press(page, "+78,000");
+  await page.waitForFunction((n) => document.querySelector("#details .stream").textContent.length > n + 5000, {}, before);
+  assert((await length()) < before + 10000);
+  const many = await lines(700, "short");
+  await show(page, `#/run/${many}?tab=output`);
+  await sees(page, "200 earlier lines are not shown.");
+  await press(page, "Show more");
+  await page.waitForFunction(() => document.querySelectorAll("#details .stream > div").length === 700);
+  await page.end();
+});
+
 test("kill -9 and restart while a page tails: no event is lost or doubled on screen", LIMIT, async () => {
   const run = await words(400, 10);
   const page = await tab({ hash: `#/run/${run}`, height: 1400 });

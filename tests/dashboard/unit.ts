@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { Channel } from "../../web/src/lib/channel";
 import { Pairs } from "../../web/src/lib/compare";
 import { curl, quote } from "../../web/src/lib/commands";
+import { cutAt } from "../../web/src/lib/cut";
 import { Fold } from "../../web/src/lib/fold";
 import { bytes, Figures } from "../../web/src/lib/figures";
 import { fieldOf, fieldsOf, fieldOfVariable, read, shown } from "../../web/src/lib/form";
@@ -17,8 +18,9 @@ import { Groups, Scan } from "../../web/src/lib/scan";
 import { Spans } from "../../web/src/lib/spans";
 import { SseReader } from "../../web/src/lib/sse";
 import { Sum } from "../../web/src/lib/sum";
+import { summary } from "../../web/src/lib/summary";
 import type { Definition, Event, Snapshot } from "../../web/src/lib/types";
-import { Output } from "../../web/src/pages/run/output";
+import { lastLines, Output } from "../../web/src/pages/run/output";
 import { addHistory, stateAt, type History } from "../../web/src/pages/run/history";
 
 const url = process.env["WOPR_URL"] as string;
@@ -169,6 +171,33 @@ test("a piece of streamed text ends with a line, a paragraph that has none at a 
     assert(s.pieces.every((p) => p.length <= longest && (words < 5000 ? p.endsWith("\n") : /[ \n]$/.test(p))), `${words}: ${s.pieces.map((p) => p.length)}`);
     assert(s.tail.length <= 8000);
   }
+});
+
+test("a text is cut between graphemes, however long they are", () => {
+  for (const one of ["a", "e\u0301", "\u{1F600}", "\u{1F469}\u200d\u{1F469}\u200d\u{1F467}", "\u{1F1E9}\u{1F1EA}", "\r\n"]) {
+    const text = one.repeat(3000);
+    for (const max of [1000, 1001, 1003, 2047]) {
+      const end = cutAt(text, max);
+      assert(end <= max && end > max - one.length && end % one.length === 0, `${JSON.stringify(one)}: ${end} of ${max}`);
+    }
+    assert.equal(cutAt(text, text.length), text.length);
+  }
+  assert.equal(cutAt(`a${"\u0301".repeat(9000)}`, 2000), 2000);
+  assert.equal(cutAt(`${"x".repeat(1999)}\u{1F600}`, 2000), 1999);
+});
+
+test("log lines are kept and shown up to bounds of their number and of their length", () => {
+  const out = new Output();
+  for (let i = 0; i < 700; i++) out.apply(event(i, "log.appended", { level: "info", message: `line ${i}` }));
+  assert.equal(lastLines(out.lines, 500, 2000, 100000), 500);
+  const long = "x".repeat(100000);
+  for (let i = 700; i < 730; i++) out.apply(event(i, "log.appended", { level: "info", message: long }, "n"));
+  assert.equal(lastLines(out.lines, 500, 2000, 20000), 10);
+  assert.equal(lastLines(out.lines, 500, 2000, 1), 1, "the last is shown in any case");
+  assert(out.cut && out.lines.at(-1)?.seq === 729);
+  assert(out.lines.reduce((sum, l) => sum + l.text.length, 0) <= 2000000);
+  for (const [type, payload] of [["log.appended", { message: long }], ["node.failed", { error: { code: "c", message: long } }], ["output.chunk", { chunk: long }]] as [string, Json][])
+    assert(summary(event(0, type, payload)).length < 500, type);
 });
 
 test("figures of a host: rates and times of what happened since an earlier look", () => {

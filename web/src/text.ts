@@ -178,7 +178,10 @@ export const T = {
     reading: (done: string, of: string) => `Read ${done} of ${of} events`,
   },
   data: { inputs: "Inputs", outputs: "Outputs", error: "Error", node: "Node", meta: "Tags and metadata", none: "None.", code: "Code", message: "What happened", options: "Options", config: "Configuration" },
-  output: { text: "Streamed text", logs: "Log lines", none: "This run has streamed no text and logged nothing.", more: "Earlier lines are left out." },
+  output: {
+    text: "Streamed text", logs: "Log lines", none: "This run has streamed no text and logged nothing.", more: "Earlier lines are left out.",
+    earlier: (n: string) => (n === "1" ? "1 earlier line is not shown." : `${n} earlier lines are not shown.`),
+  },
   children: { none: "This run has started no others.", of: "Runs that this one started", show: "Show here", more: "There are more than these 1,000." },
   fork: {
     title: "Fork this run",

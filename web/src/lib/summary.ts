@@ -1,9 +1,11 @@
 // An event in a line.
+import { cutAt } from "./cut";
 import { at, isObj, numberOf, print, textOf, type Json } from "./json";
 import { duration } from "./time";
 import type { Event } from "./types";
 
-const CHARS = 160;
+const CHARS = 160; // of a value
+const LINE_CHARS = 400;
 
 /** The shape beside it. */
 export function markOf(type: string): string {
@@ -21,13 +23,15 @@ export function markOf(type: string): string {
 function brief(value: Json | undefined): string {
   if (value === undefined) return "";
   const text = typeof value === "string" ? value : isObj(value) && Object.keys(value).length === 0 ? "" : print(value);
-  return text.length > CHARS ? `${text.slice(0, CHARS)}…` : text;
+  return short(text, CHARS);
 }
+
+const short = (text: string, most: number): string => (text.length > most ? `${text.slice(0, cutAt(text, most))}…` : text);
 
 const kept = new WeakMap<Event, string>();
 export function summary(e: Event): string {
   let text = kept.get(e);
-  if (text === undefined) kept.set(e, (text = line(e)));
+  if (text === undefined) kept.set(e, (text = short(line(e), LINE_CHARS)));
   return text;
 }
 

@@ -10,6 +10,7 @@ import { cli, curl } from "../../lib/commands";
 import { isObj, parse, type Json, type Obj } from "../../lib/json";
 import { manyDays, performers, planPath, planSpan, planTime, type Plan } from "../../lib/plan";
 import { T, thousands } from "../../text";
+import { Long } from "../../ui/long";
 import { Commands, FieldBox, Loading, useAct, Wrong } from "../../ui/parts";
 import { PlanPicture } from "../../ui/plan";
 import { documents, LOOK_MAX, type Found } from "./list";
@@ -87,7 +88,7 @@ function Chosen({ id, found }: { id: string; found: Found | undefined }) {
     <section class="card" aria-labelledby="document-title">
       <header class="apart"><h2 id="document-title" class="wrap grow">{found?.name ?? id}</h2><a href={href([], { workflow: id })}>{T.documents.runs}</a></header>
       <div class="body stack tight">
-        {found?.description && <p class="wrap">{found.description}</p>}
+        {found?.description && <p class="wrap"><Long text={found.description} /></p>}
         <p class="soft num">{T.documents.facts(plan.entries.length, performers(plan).length, planTime(span.from, plan, days), planTime(span.to, plan, days))}</p>
       </div>
       <div style={{ height: "320px", display: "grid", borderTop: "1px solid var(--line)" }}><PlanPicture plan={plan} picked={picked} pick={pick} /></div>

@@ -6,6 +6,7 @@ const CHARS_MAX = 200000; // of one node
 const PIECE_CHARS = 2000; // a piece of about this length changes no more: the browser has no more to do for it
 const PARAGRAPH_CHARS = 8000; // one that is longer is broken at a space: what is laid out for each new word is bounded
 const LINES_MAX = 2000;
+const LINES_CHARS_MAX = 2000000; // of all lines
 
 export interface Line {
   seq: number;
@@ -29,17 +30,21 @@ export class Output {
   readonly streams = new Map<string, Stream>();
   readonly lines: Line[] = [];
   cut = false;
+  private lineChars = 0;
 
   apply(e: Event): void {
     if (e.type === "output.chunk") this.chunk(e);
     else if (e.type === "node.started" && e.nodeId) this.streams.delete(e.nodeId); // an attempt begins from nothing
-    else if (e.type === "log.appended") {
-      this.lines.push({ seq: e.sequence, at: e.timestamp, level: textOf(at(e.payload, "level")), text: textOf(at(e.payload, "message")), nodeId: e.nodeId, fields: at(e.payload, "fields") });
-      if (this.lines.length > LINES_MAX) {
-        this.lines.splice(0, LINES_MAX / 2);
-        this.cut = true;
-      }
-    }
+    else if (e.type === "log.appended") this.line(e);
+  }
+
+  private line(e: Event): void {
+    const line = { seq: e.sequence, at: e.timestamp, level: textOf(at(e.payload, "level")), text: textOf(at(e.payload, "message")), nodeId: e.nodeId, fields: at(e.payload, "fields") };
+    this.lines.push(line);
+    this.lineChars += line.text.length;
+    if (this.lines.length <= LINES_MAX && (this.lineChars <= LINES_CHARS_MAX || this.lines.length === 1)) return;
+    for (const old of this.lines.splice(0, Math.ceil(this.lines.length / 2))) this.lineChars -= old.text.length;
+    this.cut = true;
   }
 
   private chunk(e: Event): void {
@@ -59,6 +64,16 @@ export class Output {
     s.first += more;
     s.cut = true;
   }
+}
+
+/** How many of the last lines are shown when of each no more than chars are, of all no more than most, and no more than count of them. */
+export function lastLines(lines: Line[], count: number, chars: number, most: number): number {
+  let n = 0;
+  for (let sum = 0; n < Math.min(count, lines.length); n++) {
+    sum += Math.min(chars, (lines[lines.length - 1 - n] as Line).text.length);
+    if (sum > most && n > 0) break;
+  }
+  return n;
 }
 
 /** Where a piece ends that is shown as a block of its own: behind a line break, or within a paragraph that is too long; 0: not yet. */

@@ -3,20 +3,23 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { href } from "../../app/route";
 import { at, isObj, textOf, type Json, type Obj } from "../../lib/json";
 import { clock } from "../../lib/time";
-import { T } from "../../text";
+import { T, thousands } from "../../text";
+import { Long, LONG_CHARS } from "../../ui/long";
 import { State } from "../../ui/state";
 import { Tree } from "../../ui/tree";
 import { Timeline } from "./timeline";
 import { RunModel } from "./model";
-import type { Stream } from "./output";
+import { lastLines, type Line, type Stream } from "./output";
 
 const END_PX = 24; // so near to the end is at the end
+const LINES = 500; // shown at once, and with each step more
+const LINES_CHARS = 100000;
 
 export function ErrorWords({ error, node }: { error: Json | undefined; node?: string | undefined }) {
   return (
     <div class="notice bad stack tight">
       <strong class="wrap">{T.run.failedAt(textOf(at(error, "code")) || "?", node ?? "")}</strong>
-      <span class="wrap">{textOf(at(error, "message"))}</span>
+      <span class="wrap"><Long text={textOf(at(error, "message"))} /></span>
       {at(error, "details") !== undefined && <Tree value={at(error, "details")} label={T.data.error} open={1} />}
     </div>
   );
@@ -38,7 +41,7 @@ export function DataPane({ model, node }: { model: RunModel; node: string | unde
     return (
       <div class="stack loose" style={{ padding: "16px" }}>
         <div class="row wraps"><h2 class="wrap">{def?.name ?? node}</h2>{state && <State status={state.status} />}{def && <code class="soft wrap">{def.typeId}</code>}</div>
-        {def?.notes && <p class="soft wrap">{def.notes}</p>}
+        {def?.notes && <p class="soft wrap"><Long text={def.notes} /></p>}
         {state?.error !== undefined && <ErrorWords error={state.error} node={node} />}
         <Part title={T.data.outputs} value={state?.outputs} />
         {def && <Part title={T.data.inputs} value={def.inputs} />}
@@ -85,7 +88,7 @@ function StreamText({ label, stream }: { label: string; stream: Stream }) {
 export function OutputPane({ model, node }: { model: RunModel; node: string | undefined }) {
   model.version.value;
   const streams = [...model.output.streams].filter(([id]) => node === undefined || id === node);
-  const lines = model.output.lines.filter((l) => node === undefined || l.nodeId === node).slice(-500);
+  const lines = model.output.lines.filter((l) => node === undefined || l.nodeId === node);
   if (streams.length === 0 && lines.length === 0) return <p class="empty">{T.output.none}</p>;
   return (
     <div class="stack loose" style={{ padding: "16px" }}>
@@ -96,16 +99,24 @@ export function OutputPane({ model, node }: { model: RunModel; node: string | un
           <StreamText label={`${T.output.text}: ${id}`} stream={s} />
         </section>
       ))}
-      {lines.length > 0 && (
-        <section class="stack tight" aria-label={T.output.logs}>
-          <h2 class="minor">{T.output.logs}</h2>
-          {model.output.cut && <p class="soft small">{T.output.more}</p>}
-          <div class="stream mono" tabIndex={0} role="log" aria-live="off" aria-label={T.output.logs}>
-            {lines.map((l) => <div key={l.seq}><span class="soft">{clock(l.at)} </span><span class={l.level === "error" ? "c-bad" : l.level === "warn" ? "c-warn" : "soft"}>{l.level}</span>{` ${l.nodeId ?? ""} ${l.text}`}</div>)}
-          </div>
-        </section>
-      )}
+      {lines.length > 0 && <Lines lines={lines} cut={model.output.cut} />}
     </div>
+  );
+}
+
+function Lines({ lines, cut }: { lines: Line[]; cut: boolean }) {
+  const [steps, setSteps] = useState(1);
+  const shown = lastLines(lines, steps * LINES, LONG_CHARS, steps * LINES_CHARS);
+  const left = lines.length - shown;
+  return (
+    <section class="stack tight" aria-label={T.output.logs}>
+      <h2 class="minor">{T.output.logs}</h2>
+      {cut && <p class="soft small">{T.output.more}</p>}
+      {left > 0 && <div class="row wraps small"><span class="soft">{T.output.earlier(thousands(left))}</span><button type="button" class="btn tiny" onClick={() => setSteps(steps + 1)}>{T.more}</button></div>}
+      <div class="stream mono" tabIndex={0} role="log" aria-live="off" aria-label={T.output.logs}>
+        {lines.slice(left).map((l) => <div key={l.seq}><span class="soft">{clock(l.at)} </span><span class={l.level === "error" ? "c-bad" : l.level === "warn" ? "c-warn" : "soft"}>{l.level}</span>{` ${l.nodeId ?? ""} `}<Long text={l.text} /></div>)}
+      </div>
+    </section>
   );
 }
 

@@ -10,6 +10,7 @@ import type { Json, Obj } from "../../lib/json";
 import { ago, moment } from "../../lib/time";
 import type { Status } from "../../lib/types";
 import { T, thousands } from "../../text";
+import { Long } from "../../ui/long";
 import { Commands, FieldBox, Loading, Wrong } from "../../ui/parts";
 import { Mark, State, tone } from "../../ui/state";
 import { Tree } from "../../ui/tree";
@@ -155,7 +156,7 @@ function Step({ session, id }: { session: string; id: string }) {
     <div class="stack loose">
       <section class="stack tight" aria-label={T.sessions.recap}>
         <h2 class="minor">{T.sessions.recap}</h2>
-        {recap ? <div class="stream" tabIndex={0} role="group" aria-label={T.sessions.recap}>{recap}</div> : <p class="soft">{T.sessions.noRecap}</p>}
+        {recap ? <div class="stream" tabIndex={0} role="group" aria-label={T.sessions.recap}><Long text={recap} /></div> : <p class="soft">{T.sessions.noRecap}</p>}
       </section>
       {parts.map(([name, title]) => <section class="stack tight" key={name} aria-label={title}><h2 class="minor">{title}</h2><Tree value={node[name]} label={title} /></section>)}
     </div>

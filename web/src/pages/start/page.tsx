@@ -9,6 +9,7 @@ import { fieldOfVariable } from "../../lib/form";
 import { print, textOf, type Json, type Obj } from "../../lib/json";
 import type { Definition } from "../../lib/types";
 import { T } from "../../text";
+import { Long } from "../../ui/long";
 import { Commands, FieldBox, Loading, say, useAct, Wrong } from "../../ui/parts";
 import { useFields } from "../../ui/answer";
 
@@ -55,7 +56,7 @@ function Form({ definition }: { definition: Definition }) {
     <form class="stack loose" noValidate onSubmit={(e) => (e.preventDefault(), form.check() && start())}>
       <div class="stack tight">
         <h2>{definition.name ?? definition.id}</h2>
-        {definition.description && <p class="soft wrap">{definition.description}</p>}
+        {definition.description && <p class="soft wrap"><Long text={definition.description} /></p>}
       </div>
       {variables.length === 0 ? <p class="soft">{T.start.noInputs}</p> : form.controls((f) => (f.kind !== "choice" && f.secret ? T.start.secret : undefined))}
       <FieldBox label={T.start.tags} hint={T.start.tagsHint}>
