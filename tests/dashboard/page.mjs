@@ -677,8 +677,16 @@ test("a large log scrolls, and a large graph is drawn in part", LIMIT, async () 
     assert(rows.length < 120, `${rows.length} rows in the document`);
     assert(Math.abs(rows[Math.floor(rows.length / 2)].seq - share * events) < events / 20 + 60, `${share}: ${rows[0].seq}`);
   }
-  await show(page, `#/run/${run}?tab=state`);
+  await show(page, `#/run/${run}?tab=output&node=no-such`);
+  await sees(page, "Only the end of this log was read");
+  assert(!(await textOf(page)).includes("streamed no text"), "what was not read is not denied");
+  await show(page, `#/run/${run}?tab=output`);
+  await page.waitForSelector("#details .stream");
+  assert((await page.$eval("#details .stream", (e) => e.textContent.length)) < 2000);
   await page.evaluate(() => [...document.querySelectorAll("button")].find((b) => b.innerText.startsWith("Read the whole log")).click());
+  await page.waitForFunction((n) => document.querySelector("#details .stream").textContent === "w".repeat(n), { timeout: 60000 }, count);
+  await seesNot(page, "Only the end of this log was read");
+  await show(page, `#/run/${run}?tab=state`);
   await page.waitForSelector("#state-at", { timeout: 60000 });
   const big = await start("wide");
   await show(page, `#/run/${big}`);

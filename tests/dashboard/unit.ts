@@ -156,6 +156,16 @@ test("streamed text is kept in pieces that stay, its end up to a bound", () => {
   assert(kept.length <= 208000 && kept.endsWith("z"), String(kept.length));
 });
 
+test("output that began in the middle is replaced by that of the whole log, and no event is heard twice", () => {
+  const events = Array.from({ length: 100 }, (_, i) => event(i, "output.chunk", { chunk: `${i} ` }, "n"));
+  const tail = new Output(false);
+  const whole = new Output();
+  for (const e of events.slice(90)) tail.apply(e);
+  for (const e of [...events, ...events.slice(90)]) whole.apply(e);
+  assert(!tail.whole && whole.whole);
+  assert.equal(whole.streams.get("n")?.tail, events.map((_, i) => `${i} `).join(""));
+});
+
 test("a piece of streamed text ends with a line, a paragraph that has none at a space", () => {
   for (const [words, longest] of [[20, 2100], [700, 8000], [5000, 8000]] as [number, number][]) {
     const out = new Output();

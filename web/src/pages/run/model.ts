@@ -13,6 +13,7 @@ import { addHistory, type History } from "./history";
 
 export const WHOLE_MAX = 20000; // events of a log that is read from its beginning
 const TAIL = 1000; // of a longer one
+const SLICE = 1000; // events folded at once
 const DRAW_MS = 80; // between two versions: as often as somebody can read
 const SNAPSHOT_MS = 1500; // between two snapshots of a run that goes on
 
@@ -23,7 +24,8 @@ export class RunModel {
   readonly tail = signal<"reading" | "live" | "silent" | "waiting" | "ended" | "failed">("reading");
   readonly version = signal(0); // of log, fold, spans and output
   readonly log = new EventLog();
-  readonly output = new Output();
+  output = new Output();
+  readonly reading = signal(-1); // events that readAll has read; -1: it does not go on
   readonly history: History = { states: [], whole: false };
   fold: Fold = new Fold(null);
   spans = new Spans();
@@ -85,6 +87,7 @@ export class RunModel {
       this.log.length = after + 1;
       this.fold = Fold.of(snapshot, this.definition.value, after + 1);
       this.spans = Spans.of(snapshot);
+      this.output = new Output(false);
     } else {
       this.fold = new Fold(this.definition.value);
     }
@@ -152,6 +155,36 @@ export class RunModel {
       this.log.put(events);
       this.draw();
     }).finally(done).catch(() => {});
+  }
+
+  /** Reads a log that began in the middle from its beginning: for the states of the past, and for all that nodes have streamed and logged. */
+  async readAll(): Promise<void> {
+    if (this.reading.peek() >= 0) return;
+    this.reading.value = 0;
+    try {
+      const fold = new Fold(this.definition.peek() ?? null);
+      const output = new Output();
+      this.history.states = [fold.copy()];
+      while (fold.next < this.log.length) {
+        const events = await this.read(fold.next - 1);
+        if (events.length === 0) throw new ApiError(0, "gap", "events are missing");
+        for (let i = 0; i < events.length; i++) {
+          fold.apply(events[i] as Event);
+          addHistory(this.history, fold);
+          this.tasks.apply(events[i] as Event);
+          output.apply(events[i] as Event);
+          if (i % SLICE === SLICE - 1) await new Promise((resolve) => setTimeout(resolve));
+        }
+        this.reading.value = fold.next;
+      }
+      this.history.whole = true;
+      this.output = output; // events that the tail brings again are passed over
+      this.version.value++;
+    } catch {
+      // the button is there again
+    } finally {
+      this.reading.value = -1;
+    }
   }
 
   /** The events after a sequence, as many as the host gives at once. */

@@ -27,12 +27,18 @@ export interface Stream {
 }
 
 export class Output {
+  /** whole: it hears the log from its first event on. */
+  constructor(readonly whole = true) {}
+
   readonly streams = new Map<string, Stream>();
   readonly lines: Line[] = [];
   cut = false;
+  private next = 0; // sequence of the next event
   private lineChars = 0;
 
   apply(e: Event): void {
+    if (e.sequence < this.next) return; // heard before
+    this.next = e.sequence + 1;
     if (e.type === "output.chunk") this.chunk(e);
     else if (e.type === "node.started" && e.nodeId) this.streams.delete(e.nodeId); // an attempt begins from nothing
     else if (e.type === "log.appended") this.line(e);

@@ -7,6 +7,7 @@ import { T, thousands } from "../../text";
 import { Long, LONG_CHARS } from "../../ui/long";
 import { State } from "../../ui/state";
 import { Tree } from "../../ui/tree";
+import { ReadAll } from "./state";
 import { Timeline } from "./timeline";
 import { RunModel } from "./model";
 import { lastLines, type Line, type Stream } from "./output";
@@ -89,9 +90,11 @@ export function OutputPane({ model, node }: { model: RunModel; node: string | un
   model.version.value;
   const streams = [...model.output.streams].filter(([id]) => node === undefined || id === node);
   const lines = model.output.lines.filter((l) => node === undefined || l.nodeId === node);
-  if (streams.length === 0 && lines.length === 0) return <p class="empty">{T.output.none}</p>;
+  const { whole } = model.output;
+  if (streams.length === 0 && lines.length === 0 && whole) return <p class="empty">{node === undefined ? T.output.none : T.output.noneHere}</p>;
   return (
     <div class="stack loose" style={{ padding: "16px" }}>
+      {!whole && <div class="stack tight"><p class="soft">{T.output.end}</p><ReadAll model={model} /></div>}
       {streams.map(([id, s]) => (
         <section class="stack tight" key={id} aria-label={`${T.output.text}: ${id}`}>
           <h2 class="minor wrap">{id}</h2>

@@ -1,37 +1,23 @@
 // Variables, channels and nodes after any event: a slider that folds the log again up to there.
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { refine, route } from "../../app/route";
 import { Fold } from "../../lib/fold";
 import { equal, type Json, type Obj } from "../../lib/json";
-import type { Event, Snapshot } from "../../lib/types";
+import type { Snapshot } from "../../lib/types";
 import { PAGE } from "../../lib/log";
 import { T, thousands } from "../../text";
 import { State } from "../../ui/state";
 import { Tree } from "../../ui/tree";
-import { addHistory, stateAt } from "./history";
+import { stateAt } from "./history";
 import type { RunModel } from "./model";
 
-const SLICE = 1000; // events folded at once
-
-/** A log that began in the middle, read from its beginning. */
-async function readAll(model: RunModel, say: (done: number) => void): Promise<void> {
-  const fold = new Fold(model.definition.peek() ?? null);
-  model.history.states = [fold.copy()];
-  for (let next = 0; next < model.log.length; ) {
-    const events = await model.read(next - 1);
-    if (events.length === 0) break;
-    for (let i = 0; i < events.length; i++) {
-      fold.apply(events[i] as Event);
-      addHistory(model.history, fold);
-      model.tasks.apply(events[i] as Event);
-      if (i % SLICE === SLICE - 1) await new Promise((resolve) => setTimeout(resolve));
-    }
-    next = fold.next;
-    say(next);
-  }
-  model.history.whole = true;
-  model.version.value++;
+/** A log that began in the middle can be read from its beginning. */
+export function ReadAll({ model }: { model: RunModel }) {
+  model.version.value;
+  const done = model.reading.value;
+  if (done >= 0) return <p role="status">{T.state.reading(thousands(done), thousands(model.log.length))}</p>;
+  return <button type="button" class="btn" onClick={() => void model.readAll()}>{T.state.read(thousands(model.log.length))}</button>;
 }
 
 export function StatePane({ model }: { model: RunModel }) {
@@ -53,7 +39,6 @@ export function lookedAt(model: RunModel): number | undefined {
 /** A slider over the events, and below it what was so after the one that it stands at. */
 export function Past({ model, children }: { model: RunModel; children: (now: Fold, before: Fold | undefined) => JSX.Element }) {
   model.version.value;
-  const [done, setDone] = useState(-1);
   const last = model.log.length - 1;
   const asked = lookedAt(model);
   const past = asked !== undefined;
@@ -85,11 +70,7 @@ export function Past({ model, children }: { model: RunModel; children: (now: Fol
           </div>
           <p class="soft small wrap">{event ? `${event.type} ${event.nodeId ?? ""}` : ""}&nbsp;</p>
         </div>
-      ) : done < 0 ? (
-        <button type="button" class="btn" onClick={() => (setDone(0), void readAll(model, setDone).catch(() => setDone(-1)))}>{T.state.read(thousands(model.log.length))}</button>
-      ) : (
-        <p role="status">{T.state.reading(thousands(done), thousands(model.log.length))}</p>
-      )}
+      ) : <ReadAll model={model} />}
       {fold ? children(fold, before instanceof Fold ? before : undefined) : <p class="empty">{T.loading}</p>}
     </div>
   );
