@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { test } from "node:test";
 import { Channel } from "../../web/src/lib/channel";
-import { Pairs } from "../../web/src/lib/compare";
+import { Pairs, plain } from "../../web/src/lib/compare";
 import { curl, quote } from "../../web/src/lib/commands";
 import { cutAt } from "../../web/src/lib/cut";
 import { Fold } from "../../web/src/lib/fold";
@@ -208,6 +208,22 @@ test("log lines are kept and shown up to bounds of their number and of their len
   assert(out.lines.reduce((sum, l) => sum + l.text.length, 0) <= 2000000);
   for (const [type, payload] of [["log.appended", { message: long }], ["node.failed", { error: { code: "c", message: long } }], ["output.chunk", { chunk: long }]] as [string, Json][])
     assert(summary(event(0, type, payload)).length < 500, type);
+});
+
+test("variables, channels and nodes are shown whatever they are called", () => {
+  const names = ["__proto__", "constructor", "toString", "hasOwnProperty"];
+  const fold = new Fold({ id: "w", nodes: names.map((id) => ({ id, typeId: "core.noop" })), channels: parse('{"__proto__":{"reducer":"replace"},"valueOf":{"reducer":"replace"}}') as Definition["channels"] & {} });
+  fold.apply(event(0, "run.started", { inputs: {} }));
+  names.forEach((name, i) => {
+    fold.apply(event(3 * i + 1, "variable.changed", { name, next: { a: i } }, name));
+    fold.apply(event(3 * i + 2, "node.started", {}, name));
+    fold.apply(event(3 * i + 3, "channel.written", { channel: i === 0 ? "__proto__" : "valueOf", value: i, reducer: "replace" }, name));
+  });
+  const got = fold.snapshot();
+  assert.deepEqual(Object.keys(got.variables), names);
+  assert.deepEqual(Object.keys(got.nodeStates), names);
+  assert.deepEqual(Object.entries(got.channels ?? {}), [["__proto__", 0], ["valueOf", 3]]);
+  assert.equal(print(plain(parse('{"__proto__":{"x":1},"a":2}'), "r")), '{"__proto__":{"x":1},"a":2}');
 });
 
 test("figures of a host: rates and times of what happened since an earlier look", () => {

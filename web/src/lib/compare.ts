@@ -14,7 +14,7 @@ export function plain(value: Json, runId: string): Json {
   if (typeof value === "string") return runId !== "" && value.includes(runId) ? value.replaceAll(runId, "(run)") : value;
   if (Array.isArray(value)) return value.map((item) => plain(item, runId));
   if (!isObj(value)) return value;
-  const out: Obj = {};
+  const out = Object.create(null) as Obj; // a member may be called __proto__
   for (const [name, member] of Object.entries(value)) if (!OWN.has(name)) out[name] = plain(member, runId);
   return out;
 }

@@ -266,13 +266,13 @@ export class Fold {
 
   /** The members of a snapshot that depend on the log. */
   snapshot(): Pick<Snapshot, "status" | "nodeStates" | "variables"> & Partial<Snapshot> {
-    const nodeStates: Record<string, NodeState> = {};
+    const nodeStates = bare<NodeState>();
     for (const id of this.nodes.keys()) {
       const state = this.nodeState(id);
       if (state) nodeStates[id] = state;
     }
-    const variables: Obj = {};
-    const channels: Obj = {};
+    const variables: Obj = bare();
+    const channels: Obj = bare();
     for (const [name, value] of this.variables) if (value !== undefined) variables[name] = value;
     const now = Date.parse(this.last);
     for (const channel of this.channels.values()) {
@@ -288,6 +288,11 @@ export class Fold {
     if (this.error !== undefined) out.error = this.error;
     return out;
   }
+}
+
+/** Names are those of tenants: one may be __proto__. */
+function bare<T = Json>(): Record<string, T> {
+  return Object.create(null) as Record<string, T>;
 }
 
 function closed(error: Json | undefined): Json {

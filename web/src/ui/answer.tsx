@@ -38,7 +38,7 @@ export function useFields(fields: Field[]) {
   const [typed, setTyped] = useState<Record<string, string>>(() => Object.fromEntries(fields.map((f) => [f.name, shown(f)])));
   const [checked, setChecked] = useState(false);
   const values: Obj = {};
-  const wrong: Record<string, string> = {};
+  const wrong = Object.create(null) as Record<string, string>;
   for (const f of fields) {
     const got = read(f, typed[f.name] ?? "");
     if (!got.ok) wrong[f.name] = T.ask.wrong[got.why];

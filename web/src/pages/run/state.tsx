@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { refine, route } from "../../app/route";
 import { Fold } from "../../lib/fold";
-import { equal, type Json, type Obj } from "../../lib/json";
+import { at, equal, type Json, type Obj } from "../../lib/json";
 import type { Snapshot } from "../../lib/types";
 import { PAGE } from "../../lib/log";
 import { T, thousands } from "../../text";
@@ -89,7 +89,7 @@ function Shown({ now, before }: { now: Part; before: Part | undefined }) {
         {Object.keys(now.nodeStates).length === 0 && <p class="soft">{T.state.none}</p>}
         <div class="row wraps">
           {Object.entries(now.nodeStates).slice(0, 500).map(([id, n]) => (
-            <span key={id} class={`row ${before && !equal(n as Json, before.nodeStates[id] as Json | undefined) ? "changed" : ""}`}><State status={n.status} /><span class="clip" style={{ maxWidth: "180px" }}>{id}</span></span>
+            <span key={id} class={`row ${before && !equal(n as Json, at(before.nodeStates as Obj, id)) ? "changed" : ""}`}><State status={n.status} /><span class="clip" style={{ maxWidth: "180px" }}>{id}</span></span>
           ))}
         </div>
       </section>
@@ -105,7 +105,7 @@ function Values({ title, now, before }: { title: string; now: Obj; before: Obj |
       {names.length === 0 && <p class="soft">{T.state.none}</p>}
       <dl class="facts">
         {names.map((name) => {
-          const changed = before !== undefined && !equal(now[name], before[name]);
+          const changed = before !== undefined && !equal(now[name], at(before, name));
           return [
             <dt key={`${name} `} class="wrap">{name}</dt>,
             <dd key={name} class={changed ? "changed" : ""}><Tree value={now[name]} label={name} open={1} />{changed && <span class="sr">{T.state.changed}</span>}</dd>,
