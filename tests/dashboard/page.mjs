@@ -699,6 +699,38 @@ test("a large log scrolls, and a large graph is drawn in part", LIMIT, async () 
   await page.end();
 });
 
+test("a graph of any density is drawn; a worker that says nothing, or that cannot be had, holds no graph up", LIMIT, async () => {
+  const no = { type: "equals", left: "output.x", right: 2 };
+  const dense = (id, n, k) => {
+    const w = workflow(id, Array.from({ length: n }, (_, i) => node(`n${i}`, "core.noop")));
+    w.edges = w.nodes.flatMap((_, i) => Array.from({ length: Math.min(k, n - 1 - i) }, (_, j) => ({ id: `e${i}-${j}`, sourceNodeId: `n${i}`, targetNodeId: `n${i + j + 1}` })));
+    w.edges.push({ id: "self", sourceNodeId: "n1", targetNodeId: "n1", condition: no });
+    return w;
+  };
+  const drawn = (page) => page.waitForFunction(() => document.querySelector(".graph .node") && document.querySelectorAll(".graph .edge").length > 20, { timeout: WAIT_MS });
+  const page = await tab({ hash: "#/" });
+  for (const [id, n, k] of [["dense-120", 120, 25], ["dense-300", 300, 9]]) {
+    await put(dense(id, n, k));
+    await show(page, `#/run/${await start(id)}`);
+    await sees(page, "could not be laid out with care");
+    await drawn(page);
+  }
+  await page.end();
+  await put(dense("dense-12", 12, 3));
+  const small = await start("dense-12");
+  for (const broken of ["postMessage(){}", "constructor(){ throw new Error('none') }"]) {
+    const one = await tab({ hash: "#/" });
+    await one.evaluate((text) => { // what the page gets for a worker
+      window.Worker = text.startsWith("constructor") ? class { constructor() { throw new Error("none"); } } : class { postMessage() {} terminate() { window.ended = true; } };
+    }, broken);
+    await show(one, `#/run/${small}`);
+    await drawn(one);
+    await sees(one, "could not be laid out with care");
+    if (broken.startsWith("post")) assert.equal(await one.evaluate(() => window.ended), true);
+    await one.end();
+  }
+});
+
 test("a million events scroll, and their state goes back in time", { ...LIMIT, skip: FULL ? false : "only with WOPR_DASHBOARD_FULL=1" }, async () => {
   const run = await words(20000);
   await reached(run, "completed");

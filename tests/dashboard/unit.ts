@@ -14,6 +14,7 @@ import { Regions } from "../../web/src/lib/loops";
 import { EventLog, PAGE } from "../../web/src/lib/log";
 import { isDocument, performers, planSpan, planTime, Tasks, things, type Plan } from "../../web/src/lib/plan";
 import { place } from "../../web/src/lib/place";
+import { byRanks, HEIGHT } from "../../web/src/lib/ranks";
 import { Groups, Scan } from "../../web/src/lib/scan";
 import { Spans } from "../../web/src/lib/spans";
 import { SseReader } from "../../web/src/lib/sse";
@@ -342,6 +343,25 @@ test("10,000 nodes are placed, each apart, in seconds", () => {
   assert.equal(got.lines.length, edges.length);
   const small = place({ nodes: ["a", "b", "c"], edges: [[0, 1], [1, 2], [2, 0], [0, 1]] });
   assert((small.at[0]?.[0] as number) < (small.at[1]?.[0] as number));
+});
+
+test("a graph that is too dense to be laid out with care is placed all the same, with its circles", () => {
+  const dense = (n: number, k: number): [number, number][] => Array.from({ length: n }, (_, i) => Array.from({ length: Math.min(k, n - 1 - i) }, (_, j): [number, number] => [i, i + j + 1])).flat();
+  const names = (n: number): string[] => Array.from({ length: n }, (_, i) => `n${i}`);
+  for (const [n, edges] of [[120, dense(120, 25)], [300, dense(300, 10)], [400, [...dense(400, 2), ...dense(400, 1).map(([a, b]): [number, number] => [b, a * 7 % 400])]]] as [number, [number, number][]][]) {
+    const from = performance.now();
+    const got = place({ nodes: names(n), edges });
+    assert(performance.now() - from < 3000, `${n} nodes, ${edges.length} edges: ${performance.now() - from} ms`);
+    assert(got.plain && new Set(got.at.map(String)).size === n && got.lines.length === edges.length);
+  }
+  const got = byRanks({ nodes: names(3), edges: [[0, 1], [1, 2], [2, 0], [1, 1], [0, 2]] });
+  for (const [i, over] of [[2, 0], [3, 1], [4, 1]] as [number, number][]) { // back, to itself, past a node: above what lies between
+    const heights = (got.lines[i] as number[]).filter((_, k) => k % 2 === 1);
+    assert(Math.min(...heights) < (got.at[over]?.[1] as number) - HEIGHT / 2 && Math.min(...heights) > 0, String(got.lines[i]));
+  }
+  assert(!place({ nodes: names(40), edges: dense(40, 3) }).plain);
+  const huge = byRanks({ nodes: names(200000), edges: dense(200000, 1) });
+  assert.equal(huge.at.length, 200000);
 });
 
 // --- the fold against a host ---

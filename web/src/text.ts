@@ -132,6 +132,7 @@ export const T = {
     fit: "Show all",
     zoomIn: "Closer",
     zoomOut: "Further",
+    plain: "This graph could not be laid out with care: its nodes stand in the order of their paths.",
     laying: "Laying out the graph…",
     graphLabel: (n: number) => `Workflow of ${n} nodes. Arrow keys move between nodes, Enter selects one.`,
     noGraph: "The definition of this run cannot be read with this key (scope manifest:read), so there is no graph.",

@@ -1,7 +1,7 @@
 // The workflow as a graph: colours, shapes and words by state, and the path that was taken.
 import { Component, type JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { HEIGHT, WIDTH, type Placed } from "../../lib/place";
+import { HEIGHT, WIDTH, type Placed } from "../../lib/ranks";
 import type { Definition } from "../../lib/types";
 import { T } from "../../text";
 import { placed } from "../../ui/placed";
@@ -165,6 +165,7 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
         )}
       </svg>
       {!at && <p class="empty" style={{ position: "absolute", inset: 0 }}>{T.run.laying}</p>}
+      {at?.plain && <p class="soft small" style={{ position: "absolute", left: "8px", top: "8px", pointerEvents: "none" }}>{T.run.plain}</p>}
       <div class="graph-tools">
         <button type="button" class="btn tiny" aria-label={T.run.zoomIn} title={T.run.zoomIn} onClick={() => zoom(1.3)}>+</button>
         <button type="button" class="btn tiny" aria-label={T.run.zoomOut} title={T.run.zoomOut} onClick={() => zoom(1 / 1.3)}>−</button>
