@@ -362,6 +362,36 @@ test("a graph by state, a waterfall, children inline, and text as it arrives", L
   await page.end();
 });
 
+test("streamed text stays selected while more arrives, and is copied as it was said", LIMIT, async () => {
+  const tokens = [...Array.from({ length: 20 }, (_, i) => `${i}`.repeat(900)), "\nnext line ", ...Array.from({ length: 150 }, (_, i) => `w${i} `)];
+  const run = await start("conformance-stream-text", {}, { configurable: { mockProvider: { id: "stream-text", config: { tokens, delayMsPerToken: 20 } } } });
+  const page = await tab({ hash: `#/run/${run}?tab=output` });
+  await sees(page, "w3 ");
+  const selected = await page.evaluate(() => {
+    const walk = document.createTreeWalker(document.querySelector("#details .stream"), NodeFilter.SHOW_TEXT);
+    let last;
+    for (let n = walk.nextNode(); n; n = walk.nextNode()) if (n.data.includes("w3 ")) last = n;
+    getSelection().setBaseAndExtent(last, last.data.indexOf("next"), last, last.data.indexOf("w3 "));
+    return getSelection().toString();
+  });
+  assert(selected.startsWith("next line w0"), selected);
+  await sees(page, "w9 ");
+  assert.equal(await page.evaluate(() => getSelection().toString()), selected);
+  await reached(run, "completed");
+  await sees(page, "w149");
+  assert.equal(await page.evaluate(() => getSelection().toString()), selected);
+  const copied = await page.evaluate(() => {
+    const box = document.querySelector("#details .stream");
+    getSelection().selectAllChildren(box);
+    const e = new ClipboardEvent("copy", { bubbles: true, cancelable: true, clipboardData: new DataTransfer() });
+    box.firstElementChild.dispatchEvent(e);
+    return { text: e.clipboardData.getData("text/plain"), ours: e.defaultPrevented, pieces: box.children.length };
+  });
+  assert(copied.ours && copied.pieces > 2, JSON.stringify(copied).slice(0, 300));
+  assert.equal(copied.text, tokens.join(""));
+  await page.end();
+});
+
 /** So many log lines with this text. */
 async function lines(count, text) {
   const log = node("say", "vendor.wopr.log", { config: { level: "warn", message: "x" }, inputs: { message: { type: "variable", variableName: "text" } } });

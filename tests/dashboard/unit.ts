@@ -157,6 +157,20 @@ test("streamed text is kept in pieces that stay, its end up to a bound", () => {
   assert(kept.length <= 208000 && kept.endsWith("z"), String(kept.length));
 });
 
+test("a paragraph without spaces is broken between graphemes, and a long chunk costs no more than its length", () => {
+  for (const one of ["\u{1F469}\u200d\u{1F469}\u200d\u{1F467}", "\u{1F1E9}\u{1F1EA}", "e\u0301", "\u{1F600}"]) {
+    const out = new Output();
+    const all = one.repeat(6000);
+    for (let i = 0; i < all.length; i += 777) out.apply(event(i, "output.chunk", { chunk: all.slice(i, i + 777) }, "n"));
+    const s = out.streams.get("n");
+    assert(s && s.pieces.length > 0 && s.pieces.join("") + s.tail === all);
+    assert(s.pieces.every((p) => p.length % one.length === 0 && p.length <= 8000 && p.length > 7400), `${s.pieces.map((p) => p.length)}`);
+  }
+  const from = performance.now();
+  new Output().apply(event(0, "output.chunk", { chunk: "x".repeat(8000000) }, "n"));
+  assert(performance.now() - from < 2000, `${performance.now() - from} ms`);
+});
+
 test("output that began in the middle is replaced by that of the whole log, and no event is heard twice", () => {
   const events = Array.from({ length: 100 }, (_, i) => event(i, "output.chunk", { chunk: `${i} ` }, "n"));
   const tail = new Output(false);

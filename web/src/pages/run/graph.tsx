@@ -165,7 +165,7 @@ function Drawing({ definition, model, picked, pick }: { definition: Definition; 
         )}
       </svg>
       {!at && <p class="empty" style={{ position: "absolute", inset: 0 }}>{T.run.laying}</p>}
-      {at?.plain && <p class="soft small" style={{ position: "absolute", left: "8px", top: "8px", pointerEvents: "none" }}>{T.run.plain}</p>}
+      {at?.plain && <p class="soft small" style={{ position: "absolute", left: "8px", right: "8px", bottom: "8px", pointerEvents: "none" }}>{T.run.plain}</p>}
       <div class="graph-tools">
         <button type="button" class="btn tiny" aria-label={T.run.zoomIn} title={T.run.zoomIn} onClick={() => zoom(1.3)}>+</button>
         <button type="button" class="btn tiny" aria-label={T.run.zoomOut} title={T.run.zoomOut} onClick={() => zoom(1 / 1.3)}>−</button>

@@ -1,10 +1,11 @@
 // Text that nodes stream, and the lines that they log.
+import { cutAt } from "../../lib/cut";
 import { at, textOf, type Json } from "../../lib/json";
 import type { Event } from "../../lib/types";
 
 const CHARS_MAX = 200000; // of one node
 const PIECE_CHARS = 2000; // a piece of about this length changes no more: the browser has no more to do for it
-const PARAGRAPH_CHARS = 8000; // one that is longer is broken at a space: what is laid out for each new word is bounded
+const PARAGRAPH_CHARS = 8000; // one that is longer is broken: what is laid out for each new word is bounded
 const LINES_MAX = 2000;
 const LINES_CHARS_MAX = 2000000; // of all lines
 
@@ -82,12 +83,11 @@ export function lastLines(lines: Line[], count: number, chars: number, most: num
   return n;
 }
 
-/** Where a piece ends that is shown as a block of its own: behind a line break, or within a paragraph that is too long; 0: not yet. */
+/** Where a piece ends that is shown as a block of its own: behind a line break, or within a paragraph that is too long, there at a space or between graphemes; 0: not yet. */
 function pieceEnd(text: string): number {
   if (text.length <= PIECE_CHARS) return 0;
-  const line = text.lastIndexOf("\n", PIECE_CHARS - 1) + 1 || text.indexOf("\n", PIECE_CHARS) + 1;
-  if (line > 0 && line <= PARAGRAPH_CHARS) return line;
+  const line = text.lastIndexOf("\n", PIECE_CHARS - 1) + 1 || text.slice(0, PARAGRAPH_CHARS).indexOf("\n", PIECE_CHARS) + 1;
+  if (line > 0) return line;
   if (text.length <= PARAGRAPH_CHARS) return 0;
-  const pair = /[\ud800-\udbff]/.test(text[PARAGRAPH_CHARS - 1] as string) ? 1 : 0; // two halves of a character stay together
-  return text.lastIndexOf(" ", PARAGRAPH_CHARS - 1) + 1 || PARAGRAPH_CHARS - pair;
+  return text.lastIndexOf(" ", PARAGRAPH_CHARS - 1) + 1 || cutAt(text, PARAGRAPH_CHARS);
 }

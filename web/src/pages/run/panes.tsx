@@ -64,6 +64,30 @@ export function DataPane({ model, node }: { model: RunModel; node: string | unde
   );
 }
 
+/** Text that grows at its end, in a node that stays: what a reader has selected in it stays selected. */
+function Piece({ text, open }: { text: string; open: boolean }) {
+  const at = useRef<HTMLSpanElement>(null);
+  useLayoutEffect(() => {
+    const node = (at.current?.firstChild ?? at.current?.appendChild(document.createTextNode(""))) as Text;
+    if (text.startsWith(node.data)) node.appendData(text.slice(node.length));
+    else if (node.data.startsWith(text)) node.deleteData(text.length, node.length - text.length);
+    else node.data = text;
+  }, [text]);
+  return <div><span ref={at} />{open && <span class="pulse" aria-hidden="true">▍</span>}</div>;
+}
+
+/** What is selected within streamed text is copied as it was said: where a paragraph was broken to be laid out, no line ends. */
+function copied(e: ClipboardEvent & { currentTarget: HTMLElement }): void {
+  const selection = getSelection();
+  if (!selection || selection.rangeCount !== 1 || selection.isCollapsed) return;
+  const range = selection.getRangeAt(0);
+  if (!e.clipboardData || !e.currentTarget.contains(range.commonAncestorContainer)) return;
+  const part = range.cloneContents();
+  for (const mark of part.querySelectorAll(".pulse")) mark.remove();
+  e.clipboardData.setData("text/plain", part.textContent ?? "");
+  e.preventDefault();
+}
+
 /** Stays at the end of what arrives, as long as the reader is there. */
 function StreamText({ label, stream }: { label: string; stream: Stream }) {
   const box = useRef<HTMLDivElement>(null);
@@ -79,9 +103,8 @@ function StreamText({ label, stream }: { label: string; stream: Stream }) {
     if (el) atEnd.current = el.scrollTop + el.clientHeight >= el.scrollHeight - END_PX;
   };
   return (
-    <div class="stream" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label={label}>
-      {stream.pieces.map((text, i) => <div key={stream.first + i}>{text}</div>)}
-      <div key="tail">{stream.tail}{stream.open && <span class="pulse">▍</span>}</div>
+    <div class="stream" ref={box} onScroll={scrolled} onCopy={copied} tabIndex={0} role="log" aria-live="off" aria-label={label}>
+      {[...stream.pieces, stream.tail].map((text, i, all) => <Piece key={stream.first + i} text={text} open={stream.open && i === all.length - 1} />)}
     </div>
   );
 }
