@@ -392,6 +392,33 @@ test("streamed text stays selected while more arrives, and is copied as it was s
   await page.end();
 });
 
+test("what is left out is said: nodes, and texts of earlier rounds; what was cancelled says nothing more", LIMIT, async () => {
+  await put(workflow("many", Array.from({ length: 700 }, (_, i) => node(`n${i}`, "core.noop"))));
+  const many = await start("many");
+  await reached(many, "completed");
+  const page = await tab({ hash: `#/run/${many}?tab=state` });
+  await press(page, "Show more (200)");
+  await page.waitForFunction(() => document.querySelectorAll("#details section[aria-label=Nodes] .state").length === 700);
+  await show(page, `#/run/${many}?node=${"n".repeat(10000)}`);
+  await sees(page, `${"n".repeat(40)}… ×`);
+  assert(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page is as wide as the window");
+  await put(workflow("rounds", [node("each", "core.loop", { config: { maxIterations: 3 } }), node("say", "core.ai.callPrompt", { config: { promptId: "conformance.stream-text-noop", expectsStreaming: true } })], {
+    settings: { maxLoopbackIterations: 10, timeout: 0 },
+    edges: [{ id: "a", sourceNodeId: "each", targetNodeId: "say", condition: { type: "equals", left: "output.done", right: false } }, { id: "b", sourceNodeId: "say", targetNodeId: "each" }],
+  }));
+  const rounds = await start("rounds", {}, { configurable: { mockProvider: { id: "stream-text", config: { tokens: ["once ", "more"], delayMsPerToken: 0 } } } });
+  await reached(rounds, "completed");
+  await show(page, `#/run/${rounds}?tab=output`);
+  await sees(page, "The texts of 2 earlier rounds are not shown.");
+  const talk = await words(400, 100);
+  await show(page, `#/run/${talk}?tab=output`);
+  await page.waitForSelector("#details .stream .pulse");
+  await ask("POST", `/v1/runs/${talk}/cancel`, {});
+  await reached(talk, "cancelled");
+  await page.waitForFunction(() => document.querySelector("#details .stream") && !document.querySelector("#details .stream .pulse"));
+  await page.end();
+});
+
 /** So many log lines with this text. */
 async function lines(count, text) {
   const log = node("say", "vendor.wopr.log", { config: { level: "warn", message: "x" }, inputs: { message: { type: "variable", variableName: "text" } } });
@@ -886,9 +913,11 @@ const PAGES = async () => {
   await tea();
   const steeps = await start("tea", {}, { configurable: { "workspec.humanTasks": "approval" } });
   await reached(steeps, "waiting-approval");
+  const steeped = await start("tea");
+  await reached(steeped, "completed");
   const led = await session("Twelve commits, all in the parser.");
   const { nodeId } = (await ask("GET", `/v1/x-workrail/sessions/${led.sessionId}`)).body.runs[0].nodes[0];
-  return [["documents", "#/documents?document=tea"], ["world", `#/run/${steeps}?picture=plan&tab=world&at=3`], ["sessions", "#/sessions"], ["session", `#/sessions/${led.sessionId}?node=${nodeId}`],
+  return [["documents", "#/documents?document=tea"], ["world", `#/run/${steeps}?picture=plan&tab=world&at=3`], ["world that has ended", `#/run/${steeped}?tab=world`], ["sessions", "#/sessions"], ["session", `#/sessions/${led.sessionId}?node=${nodeId}`],
     ["runs", "#/"], ["waiting", "#/waiting"], ["start", "#/start?workflow=survey"], ["operate", "#/operate"], ["run", `#/run/${run}`], ["timeline", `#/run/${done}?picture=timeline&tab=events&seq=3`],
     ["state", `#/run/${done}?tab=state&at=12`], ["failed", `#/run/${failed}?tab=data`], ["compare", `#/compare/${done}/${(await ask("POST", `/v1/runs/${done}:fork`, { mode: "replay", fromSeq: 0 })).body.runId}`]];
 };

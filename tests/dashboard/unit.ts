@@ -171,6 +171,30 @@ test("a paragraph without spaces is broken between graphemes, and a long chunk c
   assert(performance.now() - from < 2000, `${performance.now() - from} ms`);
 });
 
+test("text of a node that begins again stays until it says something else, and ends with its node or its run", () => {
+  const out = new Output();
+  let seq = 0;
+  const hear = (type: string, payload: Json = {}, id: string | undefined = "n"): void => out.apply(event(seq++, type, payload, id));
+  const is = (): unknown[] => {
+    const s = out.streams.get("n");
+    return [s?.tail, s?.round, s?.over, s?.open];
+  };
+  hear("node.started");
+  hear("output.chunk", { chunk: "one" });
+  assert.deepEqual(is(), ["one", 0, false, true]);
+  hear("node.failed");
+  assert.deepEqual(is(), ["one", 0, false, false]);
+  hear("node.started");
+  assert.deepEqual(is(), ["one", 0, true, false]);
+  hear("output.chunk", { chunk: "two" });
+  assert.deepEqual(is(), ["two", 1, false, true]);
+  for (const end of ["run.cancelled", "run.failed"]) {
+    hear("output.chunk", { chunk: "." });
+    hear(end, {}, "");
+    assert.equal(out.streams.get("n")?.open, false, end);
+  }
+});
+
 test("output that began in the middle is replaced by that of the whole log, and no event is heard twice", () => {
   const events = Array.from({ length: 100 }, (_, i) => event(i, "output.chunk", { chunk: `${i} ` }, "n"));
   const tail = new Output(false);

@@ -184,6 +184,8 @@ export const T = {
     none: "This run has streamed no text and logged nothing.",
     noneHere: "This node has streamed no text and logged nothing.",
     end: "Only the end of this log was read: text and lines from before are not shown.",
+    rounds: (n: string) => (n === "1" ? "The text of an earlier round is not shown." : `The texts of ${n} earlier rounds are not shown.`),
+    over: "This is the text of the round before: the present one has streamed none.",
     earlier: (n: string) => (n === "1" ? "1 earlier line is not shown." : `${n} earlier lines are not shown.`),
   },
   children: { none: "This run has started no others.", of: "Runs that this one started", show: "Show here", more: "There are more than these 1,000." },

@@ -9,6 +9,9 @@ const PARAGRAPH_CHARS = 8000; // one that is longer is broken: what is laid out 
 const LINES_MAX = 2000;
 const LINES_CHARS_MAX = 2000000; // of all lines
 
+const ENDS_RUN = new Set(["run.completed", "run.failed", "run.cancelled"]);
+const CLOSES = new Set(["node.started", "node.completed", "node.failed", "node.skipped", "node.cancelled", "node.retried"]);
+
 export interface Line {
   seq: number;
   at: string;
@@ -24,7 +27,9 @@ export interface Stream {
   first: number; // number of the first piece that is kept
   tail: string;
   cut: boolean;
-  open: boolean;
+  open: boolean; // more is to follow
+  round: number; // of the node: attempts and rounds of loops that have streamed, from 0
+  over: boolean; // the node has begun again, and said nothing yet
 }
 
 export class Output {
@@ -41,8 +46,12 @@ export class Output {
     if (e.sequence < this.next) return; // heard before
     this.next = e.sequence + 1;
     if (e.type === "output.chunk") this.chunk(e);
-    else if (e.type === "node.started" && e.nodeId) this.streams.delete(e.nodeId); // an attempt begins from nothing
     else if (e.type === "log.appended") this.line(e);
+    else if (ENDS_RUN.has(e.type)) for (const s of this.streams.values()) s.open = false;
+    const s = e.nodeId !== undefined && CLOSES.has(e.type) ? this.streams.get(e.nodeId) : undefined;
+    if (!s) return;
+    s.open = false;
+    if (e.type === "node.started") s.over = true; // an attempt begins from nothing
   }
 
   private line(e: Event): void {
@@ -57,7 +66,7 @@ export class Output {
   private chunk(e: Event): void {
     const id = e.nodeId ?? textOf(at(e.payload, "nodeId"));
     let s = this.streams.get(id);
-    if (!s) this.streams.set(id, (s = { pieces: [], chars: 0, first: 0, tail: "", cut: false, open: true }));
+    if (!s || s.over) this.streams.set(id, (s = { pieces: [], chars: 0, first: 0, tail: "", cut: false, open: true, round: s ? s.round + 1 : 0, over: false }));
     s.tail += textOf(at(e.payload, "chunk"));
     s.open = at(e.payload, "isLast") !== true;
     for (let end = pieceEnd(s.tail); end > 0; end = pieceEnd(s.tail)) {

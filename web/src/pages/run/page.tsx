@@ -5,6 +5,7 @@ import { askPending, pending } from "../../app/pending";
 import { href, refine, route } from "../../app/route";
 import { api, may, now } from "../../app/session";
 import { cli, curl } from "../../lib/commands";
+import { cutAt } from "../../lib/cut";
 import { at, textOf } from "../../lib/json";
 import { ago, moment } from "../../lib/time";
 import { isDocument } from "../../lib/plan";
@@ -23,6 +24,7 @@ import { StatePane } from "./state";
 import { Timeline } from "./timeline";
 import { PlanPane, WorldPane } from "./world";
 
+const NODE_CHARS = 40; // of the name of the picked node
 const PICTURES = ["graph", "timeline"];
 const DETAILS = ["events", "state", "data", "output", "children"];
 const named = (ids: string[]): [string, string][] => ids.map((id) => [id, T.run.tabs[id] as string]);
@@ -154,7 +156,7 @@ function Run({ id }: { id: string }) {
         <section class="card pane" aria-label={T.run.picture}>
           <header class="apart">
             <Tabs name={T.run.picture} tabs={named(pictures)} picked={picture} pick={(id) => refine({ picture: id })} panel="picture" />
-            {node !== undefined && <button type="button" class="btn tiny" onClick={() => pick(undefined)}>{`${node} ×`}<span class="sr">{T.run.all}</span></button>}
+            {node !== undefined && <button type="button" class="btn tiny" title={node} onClick={() => pick(undefined)}>{`${node.slice(0, cutAt(node, NODE_CHARS))}${node.length > NODE_CHARS ? "…" : ""} ×`}<span class="sr">{T.run.all}</span></button>}
           </header>
           <div class="body flush" id="picture" role="tabpanel" aria-labelledby={`picture-${picture}`}>
             {picture === "graph" ? <Graph model={model} picked={node} pick={pick} /> : picture === "plan" ? <PlanPane model={model} picked={node} pick={pick} /> : <Timeline model={model} picked={node} pick={pick} />}

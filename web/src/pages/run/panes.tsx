@@ -4,7 +4,7 @@ import { href } from "../../app/route";
 import { at, isObj, textOf, type Json, type Obj } from "../../lib/json";
 import { clock } from "../../lib/time";
 import { T, thousands } from "../../text";
-import { Long, LONG_CHARS } from "../../ui/long";
+import { Long, LONG_CHARS, useSome } from "../../ui/long";
 import { State } from "../../ui/state";
 import { Tree } from "../../ui/tree";
 import { ReadAll } from "./state";
@@ -13,6 +13,7 @@ import { RunModel } from "./model";
 import { lastLines, type Line, type Stream } from "./output";
 
 const END_PX = 24; // so near to the end is at the end
+const STREAMS = 50; // shown at once
 const LINES = 500; // shown at once, and with each step more
 const LINES_CHARS = 100000;
 
@@ -114,17 +115,20 @@ export function OutputPane({ model, node }: { model: RunModel; node: string | un
   const streams = [...model.output.streams].filter(([id]) => node === undefined || id === node);
   const lines = model.output.lines.filter((l) => node === undefined || l.nodeId === node);
   const { whole } = model.output;
+  const some = useSome(streams.length, STREAMS);
   if (streams.length === 0 && lines.length === 0 && whole) return <p class="empty">{node === undefined ? T.output.none : T.output.noneHere}</p>;
   return (
     <div class="stack loose" style={{ padding: "16px" }}>
       {!whole && <div class="stack tight"><p class="soft">{T.output.end}</p><ReadAll model={model} /></div>}
-      {streams.map(([id, s]) => (
+      {streams.slice(0, some.shown).map(([id, s]) => (
         <section class="stack tight" key={id} aria-label={`${T.output.text}: ${id}`}>
           <h2 class="minor wrap">{id}</h2>
+          {s.over ? <p class="soft small">{T.output.over}</p> : s.round > 0 && <p class="soft small">{T.output.rounds(thousands(s.round))}</p>}
           {s.cut && <p class="soft small">{T.output.more}</p>}
-          <StreamText label={`${T.output.text}: ${id}`} stream={s} />
+          <StreamText key={s.round} label={`${T.output.text}: ${id}`} stream={s} />
         </section>
       ))}
+      {some.more}
       {lines.length > 0 && <Lines lines={lines} cut={model.output.cut} />}
     </div>
   );

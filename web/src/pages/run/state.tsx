@@ -7,10 +7,13 @@ import { at, equal, type Json, type Obj } from "../../lib/json";
 import type { Snapshot } from "../../lib/types";
 import { PAGE } from "../../lib/log";
 import { T, thousands } from "../../text";
+import { useSome } from "../../ui/long";
 import { State } from "../../ui/state";
 import { Tree } from "../../ui/tree";
 import { stateAt } from "./history";
 import type { RunModel } from "./model";
+
+const SHOWN = 500; // nodes, variables: at once
 
 /** A log that began in the middle can be read from its beginning. */
 export function ReadAll({ model }: { model: RunModel }) {
@@ -79,6 +82,8 @@ export function Past({ model, children }: { model: RunModel; children: (now: Fol
 type Part = Pick<Snapshot, "status" | "nodeStates" | "variables"> & Partial<Snapshot>;
 
 function Shown({ now, before }: { now: Part; before: Part | undefined }) {
+  const nodes = Object.entries(now.nodeStates);
+  const some = useSome(nodes.length, SHOWN);
   return (
     <>
       <div class="row"><State status={now.status} />{now.currentNodeId && <span class="soft clip">{now.currentNodeId}</span>}</div>
@@ -86,12 +91,13 @@ function Shown({ now, before }: { now: Part; before: Part | undefined }) {
       {(now.channels || before?.channels) && <Values title={T.state.channels} now={now.channels ?? {}} before={before && (before.channels ?? {})} />}
       <section class="stack tight" aria-label={T.state.nodes}>
         <h2 class="minor">{T.state.nodes}</h2>
-        {Object.keys(now.nodeStates).length === 0 && <p class="soft">{T.state.none}</p>}
+        {nodes.length === 0 && <p class="soft">{T.state.none}</p>}
         <div class="row wraps">
-          {Object.entries(now.nodeStates).slice(0, 500).map(([id, n]) => (
+          {nodes.slice(0, some.shown).map(([id, n]) => (
             <span key={id} class={`row ${before && !equal(n as Json, at(before.nodeStates as Obj, id)) ? "changed" : ""}`}><State status={n.status} /><span class="clip" style={{ maxWidth: "180px" }}>{id}</span></span>
           ))}
         </div>
+        {some.more}
       </section>
     </>
   );
@@ -99,12 +105,13 @@ function Shown({ now, before }: { now: Part; before: Part | undefined }) {
 
 function Values({ title, now, before }: { title: string; now: Obj; before: Obj | undefined }) {
   const names = Object.keys(now);
+  const some = useSome(names.length, SHOWN);
   return (
     <section class="stack tight" aria-label={title}>
       <h2 class="minor">{title}</h2>
       {names.length === 0 && <p class="soft">{T.state.none}</p>}
       <dl class="facts">
-        {names.map((name) => {
+        {names.slice(0, some.shown).map((name) => {
           const changed = before !== undefined && !equal(now[name], at(before, name));
           return [
             <dt key={`${name} `} class="wrap">{name}</dt>,
@@ -112,6 +119,7 @@ function Values({ title, now, before }: { title: string; now: Obj; before: Obj |
           ];
         })}
       </dl>
+      {some.more}
     </section>
   );
 }

@@ -8,6 +8,7 @@ import { PAGE } from "../../lib/log";
 import { manyDays, planPath, planSpan, planTime, things, type Plan, type Thing } from "../../lib/plan";
 import { isFinal } from "../../lib/types";
 import { T } from "../../text";
+import { useSome } from "../../ui/long";
 import { Loading } from "../../ui/parts";
 import { PlanPicture, type Progress } from "../../ui/plan";
 import { Tree } from "../../ui/tree";
@@ -60,16 +61,17 @@ export function WorldPane({ model }: { model: RunModel }) {
 }
 
 function World({ now, before }: { now: Map<string, Thing>; before: Map<string, Thing> | undefined }) {
+  const some = useSome(now.size, THINGS_MAX);
   if (now.size === 0) return <p class="soft">{T.state.none}</p>;
   return (
     <ul class="things" aria-label={T.documents.things}>
-      {[...now.values()].slice(0, THINGS_MAX).map((thing) => {
+      {[...now.values()].slice(0, some.shown).map((thing) => {
         const old = before?.get(thing.id);
         const fresh = before !== undefined && (!old || old.gone !== thing.gone);
         return (
           <li key={thing.id} class={`thing stack tight ${fresh ? "changed" : ""}`}>
             <div class="row wraps">
-              <h3 class="minor wrap">{thing.name || thing.id}</h3>{thing.name && <code class="soft wrap">{thing.id}</code>}
+              <h2 class="minor wrap">{thing.name || thing.id}</h2>{thing.name && <code class="soft wrap">{thing.id}</code>}
               {thing.type && <span class="tag">{thing.type}</span>}{thing.gone && <span class="tag">{T.documents.gone}</span>}{fresh && <span class="sr">{T.state.changed}</span>}
             </div>
             {thing.properties.size > 0 && (
@@ -86,6 +88,7 @@ function World({ now, before }: { now: Map<string, Thing>; before: Map<string, T
           </li>
         );
       })}
+      {some.more && <li>{some.more}</li>}
     </ul>
   );
 }
