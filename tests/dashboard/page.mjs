@@ -446,6 +446,18 @@ test("log lines of any length and number cost the page little, and the rest is s
   await press(page, "+78,000");
   await page.waitForFunction((n) => document.querySelector("#details .stream").textContent.length > n + 5000, {}, before);
   assert((await length()) < before + 10000);
+  const rlo = "a\u202eb\n".repeat(20000);
+  await put(workflow("odd-names", [node("a", "core.setVariable", { config: { name: "x", value: { [rlo]: 1, long: rlo } } })], { variables: [{ name: "x", type: "object" }] }));
+  const odd = await start("odd-names");
+  await reached(odd, "completed");
+  const since = Date.now();
+  await show(page, `#/run/${odd}?tab=state`);
+  await page.waitForSelector("#details .tree .k");
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
+  assert(Date.now() - since < 5000, `${Date.now() - since} ms`);
+  assert((await page.$eval("#details .tree", (e) => e.textContent.length)) < 5000);
+  await press(page, "+79,600");
+  await page.waitForFunction(() => document.querySelector("#details .tree").textContent.length > 15000);
   const many = await lines(700, "short");
   await show(page, `#/run/${many}?tab=output`);
   await sees(page, "200 earlier lines are not shown.");

@@ -1,11 +1,14 @@
 // A JSON value as a tree.  Everything in it is text.
 import { useState } from "preact/hooks";
+import { cutAt } from "../lib/cut";
 import { Exact, print, type Json } from "../lib/json";
 import { T, thousands } from "../text";
+import { Long } from "./long";
 import { Copy } from "./parts";
 
 const MEMBERS = 100; // shown at once
 const CHARS = 400;
+const STEP_CHARS = 20000; // with each step more
 const OPEN_MEMBERS = 40; // values with more begin closed
 
 export function Tree({ value, open = 2, label }: { value: Json | undefined; open?: number; label: string }) {
@@ -27,12 +30,12 @@ function Value({ value, depth, open, name }: { value: Json; depth: number; open:
 }
 
 function Text({ value }: { value: string }) {
-  const [all, setAll] = useState(false);
-  const long = value.length > CHARS && !all;
+  const [most, setMost] = useState(CHARS);
+  const end = cutAt(value, most);
   return (
     <span class="str">
-      {print(long ? value.slice(0, CHARS) : value)}
-      {long && <> <button type="button" class="more" onClick={() => setAll(true)}>{`+${thousands(value.length - CHARS)}`}</button></>}
+      {print(value.slice(0, end))}
+      {end < value.length && <> <button type="button" class="more" onClick={() => setMost(most + STEP_CHARS)}>{`+${thousands(value.length - end)}`}</button></>}
     </span>
   );
 }
@@ -54,7 +57,7 @@ function Members({ value, depth, open, name }: { value: Json[] | { [name: string
         <ul>
           {items.map((item, i) => (
             <li key={item}>
-              <span class="k">{list ? item : print(item)}: </span>
+              <span class="k"><bdi>{list ? item : <Long text={print(item)} />}</bdi>: </span>
               <Value value={(list ? value[i] : value[item]) as Json} depth={depth + 1} open={open} name={item} />
             </li>
           ))}
