@@ -141,6 +141,35 @@ test("a workflow is started from a form of its inputs", LIMIT, async () => {
   await page.end();
 });
 
+test("numbers that no double holds are shown, edited and sent as they are written", LIMIT, async () => {
+  const numbers = { limit: "1e400", low: "1e-400", zero: "-0", least: "4e-324", big: "9007199254740993" };
+  const written = `{${Object.entries(numbers).map(([name, text]) => `"${name}":${text}`).join()}}`;
+  const gate = node("ok", "core.approvalGate", { config: { title: "Publish?", actions: ["accept", "edit-accept"], artifactId: "a1", artifactType: "text" }, inputs: { artifactData: { type: "variable", variableName: "v" } } });
+  await put(workflow("figures", [gate], { variables: [{ name: "v", type: "object" }, { name: "n", type: "number" }] }));
+  const { runId: run } = await fetch(`${url}/v1/runs`, { method: "POST", headers: { authorization: `Bearer ${key}`, "content-type": "application/json" }, body: `{"workflowId":"figures","inputs":{"v":${written}}}` }).then((r) => r.json());
+  await reached(run, "waiting-approval");
+  const page = await tab({ hash: `#/run/${run}?tab=state` });
+  const sent = [];
+  page.on("request", (r) => r.method() === "POST" && sent.push(r.postData()));
+  const shown = await page.waitForSelector('[aria-label="Variables"] .tree, .tree[aria-label="v"]').then(() => textOf(page, "#details"));
+  for (const [name, text] of Object.entries(numbers)) assert(shown.includes(`"${name}": ${text}`), `${name}: ${shown}`);
+  await press(page, "Edit and approve");
+  await find(page, "textbox", "Edited content as JSON");
+  await press(page, "Edit and approve");
+  await reached(run, "completed");
+  assert(sent[0].includes(`"editedArtifactData":${written}`), sent[0]);
+  await show(page, "#/start?workflow=figures");
+  for (const text of ["1e400", "-0"]) {
+    sent.length = 0;
+    await show(page, "#/start?workflow=figures");
+    await type(page, "n", text);
+    await press(page, "Start the run");
+    await until("it is sent", () => sent.length > 0);
+    assert(sent[0].includes(`"n":${text}`), sent[0]);
+  }
+  await page.end();
+});
+
 test("approve with the keyboard alone", LIMIT, async () => {
   const run = await start("purchase");
   await reached(run, "waiting-approval");

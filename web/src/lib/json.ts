@@ -1,4 +1,5 @@
-// JSON as the host sends it.  Numbers that a double cannot hold keep their text: a page that shows other digits than the log lies.
+// JSON as the host sends it.  Numbers that a double does not hold as they are written keep their text: a page that
+// shows or sends others than the log has lies.
 
 export type Json = null | boolean | number | string | Exact | Json[] | { [name: string]: Json };
 export type Obj = { [name: string]: Json };
@@ -14,19 +15,26 @@ export class Exact {
 
 type Reviver = (this: unknown, name: string, value: unknown, context?: { source?: string }) => unknown;
 const exact: Reviver = (_, value, context) =>
-  typeof value === "number" && context?.source !== undefined && !same(value, context.source) ? new Exact(context.source) : value;
+  typeof value === "number" && context?.source !== undefined && !holds(value, context.source) ? new Exact(context.source) : value;
 
-/** Does the double print as the text says, up to spelling? */
-function same(value: number, source: string): boolean {
-  if (Number.isSafeInteger(value) && !/[.eE]/.test(source)) return true;
-  const digits = source.replace(/[eE].*$/, "").replace(/[-.]/g, "").replace(/^0+/, "").replace(/0+$/, "");
-  return digits.length <= 15;
+/** Does the double print as the number that the text says, up to spelling? */
+export function holds(value: number, source: string): boolean {
+  return Number.isFinite(value) && decimal(String(value)) === decimal(source);
 }
 
-const LONG = /\d[\d.]{15,}/;
+/** One spelling for each decimal number: sign, digits, exponent. */
+function decimal(text: string): string {
+  const [, sign = "", whole = "", part = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+  const digits = (whole + part).replace(/^0+/, "");
+  const short = digits.replace(/0+$/, "");
+  return sign + (short === "" ? "0" : `${short}e${Number(exponent) - part.length + digits.length - short.length}`);
+}
+
+/** Only where one of these occurs there may be a number that no double holds: many digits, an exponent, a zero below zero. */
+const RARE = /\d[\d.]{15}|(?:^|[\s:,[])(?:-0|-?\d[\d.]*[eE])/;
 
 export function parse(text: string): Json {
-  return (LONG.test(text) ? (JSON.parse as (text: string, reviver: Reviver) => unknown)(text, exact) : JSON.parse(text)) as Json;
+  return (RARE.test(text) ? (JSON.parse as (text: string, reviver: Reviver) => unknown)(text, exact) : JSON.parse(text)) as Json;
 }
 
 export function print(value: Json | undefined, indent = 0): string {
