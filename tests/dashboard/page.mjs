@@ -170,6 +170,49 @@ test("numbers that no double holds are shown, edited and sent as they are writte
   await page.end();
 });
 
+test("characters that turn text around forge nothing: they are shown by their codes wherever a tenant says something", LIMIT, async () => {
+  const turns = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+  const said = "Pay 100 \u202e000,1\u202c EUR";
+  const gate = node("ok", "core.approvalGate", { name: said, config: { title: said, description: said, actions: ["accept", "edit-accept"], artifactId: "a1", artifactType: "text", artifactData: { "x\u202ey": "1", text: said } } });
+  const log = node("log", "vendor.wopr.log", { config: { level: "info", message: said } });
+  const asks = node("asks", "core.interrupt", { config: { kind: "custom", data: { customKind: "size" }, resumeSchema: { type: "object", properties: { size: { title: said, description: said, enum: [said, "M"] }, note: { type: "string", default: said } } } } });
+  await put(workflow("turned", [log, gate, asks], { name: said, description: said, edges: chain([log, gate, asks]), variables: [{ name: "v", type: "string", description: said, defaultValue: said }] }));
+  const run = await start("turned", { v: said }, { tags: ["t\u202eag"] });
+  await reached(run, "waiting-approval");
+  const page = await tab({ hash: `#/run/${run}?tab=state` });
+  const sent = [];
+  page.on("request", (r) => r.method() === "POST" && sent.push(r.postData()));
+  const looks = async (hash, wanted) => {
+    if (hash) await show(page, hash);
+    await sees(page, wanted);
+    const left = await page.evaluate((source) => {
+      const turned = new RegExp(source);
+      const texts = [document.title, document.body.innerText];
+      for (const e of document.querySelectorAll("*")) for (const name of ["title", "aria-label", "placeholder", "value"]) texts.push(e.getAttribute(name) ?? "", e.value ?? "");
+      return texts.filter((text) => typeof text === "string" && turned.test(text)).map((text) => text.slice(0, 200));
+    }, turns.source);
+    assert.deepEqual(left, [], hash);
+  };
+  const clear = String.raw`Pay 100 \u202e000,1\u202c EUR`;
+  await looks("", clear);
+  await looks("", String.raw`"x\u202ey": "1"`);
+  assert.equal(await page.$eval(".tree .k bdi", (e) => getComputedStyle(e).unicodeBidi), "isolate");
+  assert.equal(await page.$eval(".tree .str", (e) => getComputedStyle(e).unicodeBidi), "isolate");
+  for (const query of ["?tab=events", "?tab=events&seq=0", "?tab=data", "?tab=output", "?picture=timeline"]) await looks(`#/run/${run}${query}`, clear);
+  await looks("#/", String.raw`t\u202eag`);
+  await looks("#/start?workflow=turned", clear);
+  await show(page, `#/run/${run}`);
+  await press(page, "Edit and approve");
+  await looks("", clear);
+  assert((await page.$eval("textarea", (e) => e.value)).includes(String.raw`"x\u202ey": "1"`));
+  await press(page, "Edit and approve");
+  await reached(run, "waiting-input");
+  assert.deepEqual(JSON.parse(sent[0]).resumeValue.editedArtifactData, { "x\u202ey": "1", text: said }, "what is sent is as it was");
+  await page.waitForSelector("main select");
+  await looks("", clear);
+  await page.end();
+});
+
 test("approve with the keyboard alone", LIMIT, async () => {
   const run = await start("purchase");
   await reached(run, "waiting-approval");

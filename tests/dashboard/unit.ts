@@ -21,6 +21,7 @@ import { SseReader } from "../../web/src/lib/sse";
 import { Sum } from "../../web/src/lib/sum";
 import { summary } from "../../web/src/lib/summary";
 import type { Definition, Event, Snapshot } from "../../web/src/lib/types";
+import { visible } from "../../web/src/lib/visible";
 import { lastLines, Output } from "../../web/src/pages/run/output";
 import { addHistory, stateAt, type History } from "../../web/src/pages/run/history";
 
@@ -47,6 +48,18 @@ test("numbers that no double holds are printed as they were written", { skip: ex
   for (const text of ["12345678901234567890", "0.1234567890123456789", "[9007199254740993]", '{"a":1e400}', "[-1e400,1e-400,-0,4e-324,1.5,0.1]", "-0", '{"a":{"b": [\n-0.0]}}'])
     assert.equal(print(parse(text)), text.replace(/\s/g, ""));
   assert.equal(print(parse("[1.5,0.1,1E3,1.0]")), "[1.5,0.1,1000,1]");
+});
+
+test("characters that turn text around are shown by their codes, and the value of JSON stays", () => {
+  const turned = "Pay 100 \u202e000,1\u202c \u061c\u200e\u200f\u2066\u2069";
+  assert.equal(visible(turned), "Pay 100 \\u202e000,1\\u202c \\u061c\\u200e\\u200f\\u2066\\u2069");
+  assert.equal(visible("שלום 1 \u200d\u2028 é"), "שלום 1 \u200d\u2028 é", "nothing else");
+  const value: Json = { [turned]: [turned] };
+  assert.equal(print(value), `{"${visible(turned)}":["${visible(turned)}"]}`);
+  assert(equal(parse(print(value)), value));
+  assert.equal(shown(fieldOf("s", { type: "string" }, true, turned)), `"${visible(turned)}"`, "a control shows them, too");
+  assert.deepEqual(summary(event(1, "variable.changed", { name: "שלום", next: 5 })), ["שלום", " = ", "5"]);
+  assert.deepEqual(summary(event(2, "run.started", { workflowId: "w", inputs: {} })), ["w"]);
 });
 
 test("values are compared without the order of members", () => {

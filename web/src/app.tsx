@@ -9,6 +9,7 @@ import { ApiError } from "./lib/api";
 import { duration } from "./lib/time";
 import { T, inWords } from "./text";
 import { FieldBox, Toast, Wrong } from "./ui/parts";
+import "./ui/shown";
 import "./style.css";
 
 const menu = pages.filter((p) => p.order !== undefined).sort((a, b) => (a.order as number) - (b.order as number));

@@ -1,6 +1,7 @@
 // Forms from JSON Schemas: which fields a schema asks for, and the value that was typed.  What a form cannot show is edited as JSON.
 import { at, isObj, parse, print, textOf, type Json, type Obj } from "./json";
 import type { WfVariable } from "./types";
+import { visible } from "./visible";
 
 export type Field =
   | { kind: "text" | "number" | "boolean" | "json"; name: string; label: string; hint: string; required: boolean; initial: Json | undefined; secret?: boolean }
@@ -16,7 +17,7 @@ export function fieldOf(name: string, schema: Json | undefined, required: boolea
   if (Array.isArray(choices)) return { kind: "choice", ...common, choices };
   if (fixed !== undefined) return { kind: "choice", ...common, choices: [fixed] };
   const type = at(schema, "type");
-  if (type === "string") return { kind: "text", ...common };
+  if (type === "string") return { kind: typeof given === "string" && visible(given) !== given ? "json" : "text", ...common };
   if (type === "number" || type === "integer") return { kind: "number", ...common };
   if (type === "boolean") return { kind: "boolean", ...common };
   return { kind: "json", ...common };

@@ -1,6 +1,8 @@
 // JSON as the host sends it.  Numbers that a double does not hold as they are written keep their text: a page that
 // shows or sends others than the log has lies.
 
+import { visible } from "./visible";
+
 export type Json = null | boolean | number | string | Exact | Json[] | { [name: string]: Json };
 export type Obj = { [name: string]: Json };
 
@@ -38,7 +40,7 @@ export function parse(text: string): Json {
 }
 
 export function print(value: Json | undefined, indent = 0): string {
-  return value === undefined ? "" : JSON.stringify(value, null, indent);
+  return value === undefined ? "" : visible(JSON.stringify(value, null, indent));
 }
 
 export function isObj(value: Json | undefined): value is Obj {

@@ -28,30 +28,34 @@ function brief(value: Json | undefined): string {
 
 const short = (text: string, most: number): string => (text.length > most ? `${text.slice(0, cutAt(text, most))}…` : text);
 
-const kept = new WeakMap<Event, string>();
-export function summary(e: Event): string {
-  let text = kept.get(e);
-  if (text === undefined) kept.set(e, (text = short(line(e), LINE_CHARS)));
-  return text;
+const kept = new WeakMap<Event, string[]>();
+/** In parts, each of which is read by itself: a name in Hebrew does not change places with its value. */
+export function summary(e: Event): string[] {
+  let parts = kept.get(e);
+  if (parts === undefined) kept.set(e, (parts = line(e).filter((part) => part !== "").map((part) => short(part, LINE_CHARS))));
+  return parts;
 }
 
-function line(e: Event): string {
+/** Both with what is between them, or the one that there is. */
+const pair = (left: string, between: string, right: string): string[] => (left === "" || right === "" ? [left, right] : [left, between, right]);
+
+function line(e: Event): string[] {
   const p = e.payload;
   const took = numberOf(at(p, "durationMs"));
   switch (e.type) {
-    case "run.started": return [textOf(at(p, "workflowId")), brief(at(p, "inputs"))].filter(Boolean).join(" ");
-    case "node.started": return `${textOf(at(p, "typeId"))}${numberOf(at(p, "attempt")) ? `, attempt ${(numberOf(at(p, "attempt")) as number) + 1}` : ""}`;
+    case "run.started": return pair(textOf(at(p, "workflowId")), " ", brief(at(p, "inputs")));
+    case "node.started": return [`${textOf(at(p, "typeId"))}${numberOf(at(p, "attempt")) ? `, attempt ${(numberOf(at(p, "attempt")) as number) + 1}` : ""}`];
     case "node.completed":
-    case "run.completed": return [took === undefined ? "" : duration(took), brief(at(p, "outputs"))].filter(Boolean).join(" · ");
+    case "run.completed": return pair(took === undefined ? "" : duration(took), " · ", brief(at(p, "outputs")));
     case "node.failed":
-    case "run.failed": return `${textOf(at(p, "error", "code"))}: ${textOf(at(p, "error", "message"))}`;
-    case "node.retried": return `in ${duration(numberOf(at(p, "delayMs")) ?? 0)}: ${textOf(at(p, "lastError", "message"))}`;
-    case "variable.changed": return `${textOf(at(p, "name"))} = ${brief(at(p, "next"))}`;
-    case "channel.written": return `${textOf(at(p, "channel"))} ← ${brief(at(p, "value"))}`;
-    case "output.chunk": return brief(at(p, "chunk"));
-    case "log.appended": return `${textOf(at(p, "level"))}: ${textOf(at(p, "message"))}`;
-    case "interrupt.requested": return `${textOf(at(p, "kind"))} ${textOf(at(p, "data", "title")) || textOf(at(p, "data", "prompt"))}`;
-    default: return textOf(at(p, "reason")) || brief(p);
+    case "run.failed": return [textOf(at(p, "error", "code")), ": ", textOf(at(p, "error", "message"))];
+    case "node.retried": return [`in ${duration(numberOf(at(p, "delayMs")) ?? 0)}: `, textOf(at(p, "lastError", "message"))];
+    case "variable.changed": return [textOf(at(p, "name")), " = ", brief(at(p, "next"))];
+    case "channel.written": return [textOf(at(p, "channel")), " ← ", brief(at(p, "value"))];
+    case "output.chunk": return [brief(at(p, "chunk"))];
+    case "log.appended": return [textOf(at(p, "level")), ": ", textOf(at(p, "message"))];
+    case "interrupt.requested": return pair(textOf(at(p, "kind")), " ", textOf(at(p, "data", "title")) || textOf(at(p, "data", "prompt")));
+    default: return [textOf(at(p, "reason")) || brief(p)];
   }
 }
 

@@ -42,6 +42,9 @@ export function Took({ from, to }: { from: string | undefined; to: string | unde
   return <span class="num">{from ? duration((to ? Date.parse(to) : now.value) - Date.parse(from)) : "–"}</span>;
 }
 
+/** Parts of a line, each isolated from the others. */
+export const Parts = ({ of }: { of: string[] }) => <>{of.length < 2 ? of : of.map((part, i) => <bdi key={i}>{part}</bdi>)}</>;
+
 export const Loading = () => <div class="empty" aria-busy="true">{T.loading}</div>;
 
 export function Wrong({ error, again }: { error: ApiError; again?: () => void }) {

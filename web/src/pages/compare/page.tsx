@@ -7,7 +7,7 @@ import { PAGE } from "../../lib/log";
 import { markOf, summary } from "../../lib/summary";
 import type { Event } from "../../lib/types";
 import { T } from "../../text";
-import { Loading, Wrong } from "../../ui/parts";
+import { Loading, Parts, Wrong } from "../../ui/parts";
 import { Mark, State, tone } from "../../ui/state";
 import { Tree } from "../../ui/tree";
 import { VList, type ListHandle } from "../../ui/vlist";
@@ -48,7 +48,7 @@ function Side({ model, seq }: { model: RunModel; seq: number | undefined }) {
       <span class="num soft">{e.sequence}</span>
       {mark === "none" ? <span /> : <Mark status={mark} class={`c-${tone(mark)}`} />}
       <span class="clip">{e.type}{e.nodeId ? <span class="soft"> {e.nodeId}</span> : null}</span>
-      <span class="clip soft opt">{summary(e)}</span>
+      <span class="clip soft opt"><Parts of={summary(e)} /></span>
     </div>
   );
 }

@@ -7,7 +7,7 @@ import { markOf, matches, summary } from "../../lib/summary";
 import { duration, moment } from "../../lib/time";
 import { isFinal, type Event } from "../../lib/types";
 import { T, thousands } from "../../text";
-import { Copy } from "../../ui/parts";
+import { Copy, Parts } from "../../ui/parts";
 import { Mark, tone } from "../../ui/state";
 import { Tree } from "../../ui/tree";
 import { VList, type ListHandle } from "../../ui/vlist";
@@ -114,7 +114,7 @@ function EventRow({ e, seq, i, from, picked, pick }: { e: Event | undefined; seq
       {mark === "none" ? <span /> : <Mark status={mark} class={`c-${tone(mark)}`} />}
       <span class="clip">{e ? e.type : T.events.loading}</span>
       <span class="clip soft">{e?.nodeId ?? ""}</span>
-      <span class="clip soft opt">{e ? summary(e) : ""}</span>
+      <span class="clip soft opt">{e ? <Parts of={summary(e)} /> : ""}</span>
     </button>
   );
 }

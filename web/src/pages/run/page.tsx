@@ -9,6 +9,7 @@ import { cutAt } from "../../lib/cut";
 import { at, textOf } from "../../lib/json";
 import { ago, moment } from "../../lib/time";
 import { isDocument } from "../../lib/plan";
+import { visible } from "../../lib/visible";
 import { isFinal, type Pending, type Snapshot } from "../../lib/types";
 import { T, thousands } from "../../text";
 import { CancelDialog } from "../../ui/cancel";
@@ -139,7 +140,7 @@ function Run({ id }: { id: string }) {
   const snapshot = model.snapshot.value;
   const error = model.error.value;
   useEffect(() => {
-    if (snapshot) document.title = `${snapshot.workflowId} · ${T.status[snapshot.status]} · ${T.product}`;
+    if (snapshot) document.title = `${visible(snapshot.workflowId)} · ${T.status[snapshot.status]} · ${T.product}`;
   }, [snapshot?.status]);
   if (!snapshot) {
     if (!error || error.away) return <Loading />;
