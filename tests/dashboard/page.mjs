@@ -590,6 +590,28 @@ test("a network that is cut, that stalls and that refuses changes nothing but th
   await page.end();
 });
 
+test("the page of a proxy in place of an answer is waited out, as no answer is", LIMIT, async () => {
+  const run = await start("purchase");
+  await reached(run, "waiting-approval");
+  const page = await tab({ hash: "#/waiting" });
+  await find(page, "link", "WOPR");
+  const portal = (match, times) => world("refuse", { match, status: 200, times, body: "<html>portal</html>" });
+  await portal(`GET /v1/runs/${run}`, 2);
+  await show(page, `#/run/${run}`);
+  await find(page, "button", "Approve");
+  await sees(page, "Live");
+  await world("calm");
+  await portal("GET /v1/", 9999);
+  await world("cut");
+  await sees(page, "The host has not answered");
+  await world("calm");
+  await portal(`POST /v1/runs/${run}`, 1);
+  await press(page, "Approve");
+  await reached(run, "completed");
+  await sees(page, "Complete");
+  await page.end();
+});
+
 /** Every event of the log is on screen once, in its place, from the first to the last. */
 async function readsAll(page, log) {
   let at = 0;

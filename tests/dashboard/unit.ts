@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { test } from "node:test";
+import { Api, ApiError } from "../../web/src/lib/api";
 import { Channel } from "../../web/src/lib/channel";
 import { Pairs, plain } from "../../web/src/lib/compare";
 import { curl, quote } from "../../web/src/lib/commands";
@@ -67,6 +68,30 @@ test("values are compared without the order of members", () => {
   for (const [a, b] of [["{}", "[]"], ["[1]", "[1,2]"], ['{"a":1}', '{"b":1}'], ["null", "0"], ['{"__proto__":1}', "{}"]])
     assert(!equal(parse(a as string), parse(b as string)), `${a} ${b}`);
   assert(!equal(new Exact("1"), new Exact("2")));
+});
+
+test("an answer that is none of a host counts as no answer, and an act is asked for again", async () => {
+  const real = globalThis.fetch;
+  const heard: string[] = [];
+  const api = new Api("k", { answered: () => heard.push("answered"), away: () => heard.push("away"), refused: () => heard.push("refused") });
+  let answers: string[] = [];
+  globalThis.fetch = async () => new Response(answers.shift() ?? "{}", { headers: { "Content-Type": "application/json" } });
+  try {
+    for (const text of ["<html>portal", "", "null", "[]", "7", '{"a":', '"x"']) {
+      answers = [text];
+      await assert.rejects(api.get("/v1/runs"), (e) => e instanceof ApiError && e.away && e.code === "strange_answer", text);
+    }
+    assert(heard.every((word) => word === "away"), heard.join());
+    await assert.rejects(api.open("GET", "/v1/runs/r/events", { Accept: "text/event-stream" }), (e) => e instanceof ApiError && e.away, "a stream of JSON");
+    heard.length = 0;
+    answers = ["<html>", '{"runId":"r"}'];
+    assert.deepEqual(await api.post("/v1/runs", {}), { runId: "r" });
+    answers = [""];
+    assert.equal(await api.post("/v1/runs/r:pause", {}), null, "an act may have an empty answer");
+    assert.deepEqual(heard, ["away", "answered"]);
+  } finally {
+    globalThis.fetch = real;
+  }
 });
 
 test("frames of a stream are the same however it is cut", () => {

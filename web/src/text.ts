@@ -1,4 +1,5 @@
 // Every word that the dashboard itself says, in one place.
+import { STRANGE } from "./lib/api";
 import type { Status } from "./lib/types";
 
 export const T = {
@@ -386,6 +387,7 @@ export const T = {
 /** An error as a sentence. */
 export function inWords(e: { status: number; code: string; message: string }): string {
   if (e.status === 0) return "The host does not answer.";
+  if (e.code === STRANGE) return "Something else answered in place of the host, a proxy perhaps.";
   if (e.status === 403) return `This key may not do that: ${e.message}`;
   if (e.status === 429) return "Too many requests at once; try again in a moment.";
   return `${sentence(e.message)} (${e.code})`;

@@ -11,6 +11,9 @@ export class ApiError extends Error {
   }
 }
 
+/** The code of what no host says, the page of a proxy say: it counts as no answer. */
+export const STRANGE = "strange_answer";
+
 export interface Watch {
   answered(): void; // the host is there
   away(): void;
@@ -47,13 +50,30 @@ export class Api {
     for (let tries = 0; ; tries++) {
       try {
         const text = await this.whole(method, path, headers, body === undefined ? undefined : print(body), signal);
-        return text === "" ? null : parse(text);
+        return text === "" && body !== undefined ? null : this.understood(text);
       } catch (e) {
         const lost = e instanceof ApiError && e.away && body !== undefined && tries < 2;
         if (!lost) throw e;
         await new Promise((resolve) => setTimeout(resolve, 300 * (tries + 1)));
       }
     }
+  }
+
+  private understood(text: string): Json {
+    let value: Json = null;
+    try {
+      value = parse(text);
+    } catch {
+      // a page, or half an answer
+    }
+    if (!isObj(value)) throw this.strange();
+    this.watch.answered();
+    return value;
+  }
+
+  private strange(): ApiError {
+    this.watch.away();
+    return new ApiError(502, STRANGE, "the answer is not one of the host");
   }
 
   /** A whole answer, within a time: a connection that is dead in silence holds no page up. */
@@ -87,9 +107,14 @@ export class Api {
       this.watch.away();
       throw new ApiError(0, "unreachable", "the host does not answer");
     }
-    if (response.ok) {
+    if (response.ok && headers["Accept"] === "application/json") return response; // the host's once it is understood
+    if (response.ok && response.headers.get("Content-Type")?.startsWith("text/event-stream")) {
       this.watch.answered();
       return response;
+    }
+    if (response.ok) {
+      void response.body?.cancel();
+      throw this.strange();
     }
     const error = await errorOf(response);
     if (error.status === 401) this.watch.refused(error);
