@@ -231,6 +231,65 @@ test("approve with the keyboard alone", LIMIT, async () => {
   await page.end();
 });
 
+test("the focus stays in the page whatever an act takes away, and three clicks are one act", LIMIT, async () => {
+  const page = await tab();
+  const sent = [];
+  page.on("request", (r) => r.method() === "POST" && sent.push(r.url()));
+  const focused = (what, name = "") => page.waitForFunction((w, n) => document.activeElement.matches(w) && (document.activeElement.getAttribute("aria-label") || document.activeElement.innerText).includes(n), { timeout: 5000 }, what, name)
+    .catch(async () => assert.fail(`"${what} ${name}" has not the focus but ${await page.evaluate(() => document.activeElement.outerHTML.slice(0, 200))}`));
+  const enter = async (name) => {
+    await (await find(page, "button", name)).focus();
+    await page.keyboard.press("Enter");
+  };
+  const asked = await start("purchase");
+  await reached(asked, "waiting-approval");
+  await show(page, `#/run/${asked}`);
+  const approve = await find(page, "button", "Approve");
+  await approve.focus();
+  await approve.evaluate((b) => (b.click(), b.click(), b.click()));
+  await reached(asked, "completed");
+  await focused("h1", "Purchase");
+  assert.equal(sent.length, 1, sent.join());
+  await show(page, `#/run/${asked}?seq=2`);
+  await enter("Close");
+  await focused('.ev[data-seq="2"]');
+  const slow = [];
+  for (let i = 0; i < 2; i++) slow.push(await start("slow-pipeline", { delayMs: 600000 }, { tags: ["focus"] }));
+  await show(page, `#/run/${slow[0]}`);
+  await enter("Pause");
+  await reached(slow[0], "paused");
+  await focused("button", "Resume");
+  await page.keyboard.press("Enter");
+  await reached(slow[0], "running");
+  await focused("button", "Pause");
+  await enter("Fork…");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !document.querySelector("dialog"));
+  await focused("button", "Fork…");
+  await enter("Cancel");
+  await page.waitForSelector("dialog[open]");
+  await enter("Cancel the run");
+  await reached(slow[0], "cancelled");
+  await page.waitForFunction(() => !document.querySelector("dialog"));
+  await focused("h1");
+  await show(page, "#/?tag=focus");
+  await page.waitForSelector(row(slow[1]));
+  await (await find(page, "checkbox", "Select all that can be acted on")).click();
+  await enter("Pause");
+  await reached(slow[1], "paused");
+  await focused("h1", "Runs");
+  await (await find(page, "checkbox", "Select all that can be acted on")).click();
+  await enter("Cancel");
+  await enter("Cancel the run");
+  await reached(slow[1], "cancelled");
+  await focused("h1", "Runs");
+  await page.evaluate((a) => document.querySelector(a).focus(), row(slow[1]));
+  await page.keyboard.press("Enter");
+  await focused("h1#run-title");
+  await page.end();
+});
+
 test("reject, edit, answer questions, and send an event from outside", LIMIT, async () => {
   await put(workflow("editor", [node("ok", "core.approvalGate", { config: { title: "Publish?", actions: ["accept", "edit-accept"], artifactId: "a1", artifactType: "text", artifactData: { text: "draft" } } })]));
   await put(workflow("form", [node("ask", "core.interrupt", {

@@ -9,6 +9,7 @@ import { ApiError } from "./lib/api";
 import { duration } from "./lib/time";
 import { T, inWords } from "./text";
 import { FieldBox, Toast, Wrong } from "./ui/parts";
+import "./ui/focus";
 import "./ui/shown";
 import "./style.css";
 
@@ -54,8 +55,11 @@ function Gate() {
   const [key, setKey] = useState("");
   const [keep, setKeep] = useState(false);
   const [busy, setBusy] = useState(false);
+  const under = useRef(false); // at once, busy with the next drawing
   const [wrong, setWrong] = useState("");
   const enter = async (text: string, stay: boolean): Promise<void> => {
+    if (under.current) return;
+    under.current = true;
     setBusy(true);
     setWrong("");
     try {
@@ -63,6 +67,7 @@ function Gate() {
     } catch (e) {
       setWrong(e instanceof ApiError ? inWords(e) : String(e));
       setBusy(false);
+      under.current = false;
     }
   };
   useEffect(() => {
@@ -92,7 +97,7 @@ function Gate() {
           <label class="check"><input type="checkbox" checked={keep} onChange={(e) => setKeep(e.currentTarget.checked)} />{T.gate.keep}</label>
           <p class="soft small">{T.gate.keepHint}</p>
         </div>
-        <button class="btn main-act" disabled={busy}>{T.gate.enter}</button>
+        <button class="btn main-act" aria-disabled={busy}>{T.gate.enter}</button>
       </form>
     </main>
   );

@@ -37,7 +37,7 @@ export function CancelDialog({ runs, close, done }: { runs: string[]; close: () 
       {act.error && <Wrong error={act.error} />}
       <div class="acts">
         <button type="button" class="btn" onClick={close}>{T.act.keepOn}</button>
-        <button type="button" class="btn bad" disabled={act.busy} onClick={go}>{runs.length === 1 ? T.act.cancelYes : T.act.cancelMany(runs.length)}</button>
+        <button type="button" class="btn bad" aria-disabled={act.busy} onClick={go}>{runs.length === 1 ? T.act.cancelYes : T.act.cancelMany(runs.length)}</button>
       </div>
       <Commands lines={[
         { name: "curl", text: curl("POST", path(first), body) },

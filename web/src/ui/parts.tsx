@@ -78,8 +78,12 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
   const id = useId();
   useLayoutEffect(() => { // before anybody can press a key
     const back = document.activeElement as HTMLElement | null;
-    ref.current?.showModal();
-    return () => back?.focus?.();
+    const dialog = ref.current as HTMLDialogElement;
+    dialog.showModal();
+    return () => {
+      dialog.close(); // as long as it is open, nothing outside takes the focus
+      back?.focus?.();
+    };
   }, []);
   return (
     <dialog ref={ref} aria-labelledby={id} onCancel={(e) => (e.preventDefault(), close())}>
@@ -125,15 +129,23 @@ export function Tabs({ name, tabs, picked, pick, panel }: { name: string; tabs: 
   );
 }
 
-/** An act that is asked of the host: busy while it is under way, and what it answered when it refused. */
+/** An act that is asked of the host: busy while it is under way, and what it answered when it refused.  Its button is aria-disabled={busy}: one that
+    is disabled loses the focus.  Another run meanwhile does nothing, also in the task that began the first. */
 export function useAct(): { busy: boolean; error: ApiError | null; run: (act: () => Promise<void>) => void } {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
+  const under = useRef(false);
+  const end = (e: ApiError | null): void => {
+    under.current = false;
+    setBusy(false);
+    setError(e);
+  };
   const run = (act: () => Promise<void>): void => {
-    if (busy) return;
+    if (under.current) return;
+    under.current = true;
     setBusy(true);
     setError(null);
-    act().then(() => setBusy(false), (e: ApiError) => (setBusy(false), setError(e)));
+    act().then(() => end(null), end);
   };
   return { busy, error, run };
 }

@@ -69,7 +69,7 @@ function Start({ id }: { id: string }) {
         {({ id: fid, describedBy }) => <textarea id={fid} class="in" rows={2} spellcheck={false} value={text} aria-describedby={describedBy} aria-invalid={world === null} onInput={(e) => setText(e.currentTarget.value)} />}
       </FieldBox>
       {act.error && <Wrong error={act.error} />}
-      <div class="acts left"><button class="btn main-act" disabled={act.busy}>{T.documents.start}</button></div>
+      <div class="acts left"><button class="btn main-act" aria-disabled={act.busy}>{T.documents.start}</button></div>
       <Commands lines={[{ name: "curl", text: curl("POST", "/v1/runs", body) }, ...(plain ? [{ name: "CLI", text: cli("runs", "start", id, "--follow") }] : [])]} />
     </form>
   );

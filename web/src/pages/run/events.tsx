@@ -38,6 +38,7 @@ export function Events({ model, node, fork }: { model: RunModel; node: string | 
   const [open, setOpen] = useState<Set<string>>(new Set());
   const [follow, setFollow] = useState(q["seq"] === undefined && !isFinal(model.snapshot.peek()?.status ?? ""));
   const handle = useRef<ListHandle | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const scan = useMemo(() => {
     if (text === "" && node === undefined) return null;
     const wanted = text.toLowerCase();
@@ -58,6 +59,13 @@ export function Events({ model, node, fork }: { model: RunModel; node: string | 
     setFollow(false);
     pick(seq);
     requestAnimationFrame(() => handle.current?.show(seq, true));
+  };
+  const leave = (seq: number): void => { // the focus goes back to the row
+    const row = box.current?.querySelector<HTMLElement>(`.ev[data-seq="${seq}"]`);
+    const i = groups ? -1 : found ? found.indexOf(seq) : seq;
+    if (row) row.focus({ preventScroll: true });
+    else if (i >= 0) handle.current?.show(i, true);
+    pick(undefined);
   };
   useEffect(() => {
     if (picked !== undefined && !found && !groups) handle.current?.show(picked);
@@ -87,7 +95,7 @@ export function Events({ model, node, fork }: { model: RunModel; node: string | 
   };
   const event = picked === undefined ? undefined : model.log.get(picked);
   return (
-    <div class="split">
+    <div class="split" ref={box}>
       <div class="tools">
         <input class="in" style={{ flex: "1 1 160px", maxWidth: "280px" }} type="search" aria-label={T.events.search} placeholder={T.events.search} value={text} onInput={(e) => setText(e.currentTarget.value)} />
         {!model.long && <button type="button" class="btn" aria-pressed={grouped} onClick={() => setGrouped(!grouped)}>{T.events.group}</button>}
@@ -100,7 +108,7 @@ export function Events({ model, node, fork }: { model: RunModel; node: string | 
       {count === 0 && length > 0 ? <p class="empty">{looked ? T.events.none : T.events.looking}</p> : (
         <VList count={count} height={ROW} row={row} label={T.run.tabs["events"] as string} follow={follow && !groups} unfollow={() => setFollow(false)} handle={(h) => (handle.current = h)} />
       )}
-      {event && <Detail e={event} model={model} goto={goto} fork={fork} close={() => pick(undefined)} />}
+      {event && <Detail e={event} model={model} goto={goto} fork={fork} close={() => leave(event.sequence)} />}
     </div>
   );
 }

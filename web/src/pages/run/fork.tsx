@@ -57,7 +57,7 @@ export function ForkDialog({ runId, from, last, close }: { runId: string; from: 
         {act.error && <Wrong error={act.error} />}
         <div class="acts">
           <button type="button" class="btn" onClick={close}>{T.cancel}</button>
-          <button class="btn main-act" disabled={act.busy}>{T.fork.go}</button>
+          <button class="btn main-act" aria-disabled={act.busy}>{T.fork.go}</button>
         </div>
       </form>
       <Commands lines={[

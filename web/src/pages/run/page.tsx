@@ -43,7 +43,7 @@ function Acts({ model, snapshot, fork }: { model: RunModel; snapshot: Snapshot; 
       <div class="acts">
         {may("runs:cancel") && !isFinal(status) && (
           <>
-            <button type="button" class="btn" disabled={act.busy} onClick={go}>{T.act[verb]}</button>
+            <button type="button" class="btn" aria-disabled={act.busy} onClick={go}>{T.act[verb]}</button>
             <button type="button" class="btn bad" onClick={() => setCancelling(true)}>{T.act.cancel}</button>
           </>
         )}

@@ -8,7 +8,7 @@ import { api, may, now } from "../../app/session";
 import { useSource } from "../../app/source";
 import { STATUSES, isFinal, type RunItem, type Status } from "../../lib/types";
 import { T, thousands } from "../../text";
-import { Age, Copy, FieldBox, Loading, say, Took, Wrong } from "../../ui/parts";
+import { Age, Copy, FieldBox, Loading, say, Took, useAct, Wrong } from "../../ui/parts";
 import { Mark, State, tone } from "../../ui/state";
 import { Waiting } from "../../ui/waiting";
 import { CancelDialog } from "../../ui/cancel";
@@ -120,7 +120,8 @@ function useFound(runs: RunItem[], text: string): RunItem[] {
 function Table({ list, filter, change }: { list: List; filter: Filter; change: (next: List) => void }) {
   const picked = useSignal(new Set<string>());
   const [cancelling, setCancelling] = useState<string[] | null>(null);
-  const [loading, setLoading] = useState(false);
+  const loading = useAct();
+  const acting = useAct();
   const runs = useFound(list.shown, route.value.query["q"] ?? "");
   const act = may("runs:cancel");
   const open = runs.filter((r) => !isFinal(r.status));
@@ -148,8 +149,8 @@ function Table({ list, filter, change }: { list: List; filter: Filter; change: (
       {chosen.length > 0 && (
         <div class="row wraps" style={{ padding: "8px 16px" }} role="group" aria-label={T.runs.selected(chosen.length)}>
           <strong>{T.runs.selected(chosen.length)}</strong>
-          <button type="button" class="btn" onClick={() => void many("pause", T.act.pause)}>{T.act.pause}</button>
-          <button type="button" class="btn" onClick={() => void many("resume", T.act.resume)}>{T.act.resume}</button>
+          <button type="button" class="btn" aria-disabled={acting.busy} onClick={() => acting.run(() => many("pause", T.act.pause))}>{T.act.pause}</button>
+          <button type="button" class="btn" aria-disabled={acting.busy} onClick={() => acting.run(() => many("resume", T.act.resume))}>{T.act.resume}</button>
           <button type="button" class="btn bad" onClick={() => setCancelling(chosen)}>{T.act.cancel}</button>
         </div>
       )}
@@ -176,10 +177,7 @@ function Table({ list, filter, change }: { list: List; filter: Filter; change: (
       {runs.length === 0 && <p class="empty">{T.runs.none}</p>}
       {list.next !== undefined && (
         <footer class="row" style={{ justifyContent: "center" }}>
-          <button type="button" class="btn quiet" disabled={loading} onClick={() => {
-            setLoading(true);
-            older(filter, list, new AbortController().signal).then(change, () => {}).finally(() => setLoading(false));
-          }}>{T.runs.older}</button>
+          <button type="button" class="btn quiet" aria-disabled={loading.busy} onClick={() => loading.run(async () => change(await older(filter, list, new AbortController().signal)))}>{T.runs.older}</button>
         </footer>
       )}
       {cancelling && <CancelDialog runs={cancelling} close={() => setCancelling(null)} done={() => (picked.value = new Set())} />}

@@ -63,7 +63,7 @@ function Form({ definition }: { definition: Definition }) {
         {({ id, describedBy }) => <input id={id} class="in" value={tags} autocomplete="off" aria-describedby={describedBy} onInput={(e) => setTags(e.currentTarget.value)} />}
       </FieldBox>
       {act.error && <Wrong error={act.error} />}
-      <div class="acts left"><button class="btn main-act" disabled={act.busy}>{T.start.go}</button></div>
+      <div class="acts left"><button class="btn main-act" aria-disabled={act.busy}>{T.start.go}</button></div>
       <Commands lines={[
         { name: "curl", text: curl("POST", "/v1/runs", Object.keys(told).length > 0 ? { ...body, inputs: told } : body) },
         { name: "CLI", text: cli("runs", "start", definition.id, ...Object.entries(told).flatMap(([k, v]) => ["--input", `${k}=${print(v)}`]), ...(list[0] ? ["--tag", list[0]] : []), "--follow") },
