@@ -96,6 +96,37 @@ test("runs appear, change and are filtered without a reload; filters are in the 
   await page.end();
 });
 
+test("a browser whose clock is wrong shows the ages that the host would", LIMIT, async () => {
+  const run = await start("slow-pipeline", { delayMs: 600000 }, { tags: ["clock"] });
+  for (const offset of [86400000, -86400000]) {
+    const page = await tab();
+    await page.evaluateOnNewDocument((by) => {
+      const Real = Date;
+      window.Date = class extends Real {
+        constructor(...args) {
+          if (args.length > 0) super(...args);
+          else super(Real.now() + by);
+        }
+        static now() {
+          return Real.now() + by;
+        }
+      };
+    }, offset);
+    await show(page, "#/?tag=clock");
+    await page.reload();
+    await page.waitForSelector(row(run));
+    await page.waitForFunction(() => /^(now|\d+ s)$/.test(document.querySelector("table.runs tbody time")?.innerText ?? ""), { timeout: 5000 });
+    assert.match(await page.$eval("td.dur", (e) => e.innerText), /^[\d.]+ (ms|s)$/);
+    await show(page, `#/run/${run}?picture=timeline`);
+    await page.waitForSelector("#picture .lane");
+    await page.waitForFunction(() => /^[\d.]+ (ms|s)$/.test(document.querySelector("#picture .axis > span").innerText), { timeout: 5000 });
+    await sees(page, "Took");
+    assert(!/ (h|d) /.test(await textOf(page, "main > .card .body")), await textOf(page, "main > .card .body"));
+    await page.end();
+  }
+  await ask("POST", `/v1/runs/${run}/cancel`, {});
+});
+
 test("nothing moves under somebody who reads", LIMIT, async () => {
   const page = await tab();
   const first = await start("hello");

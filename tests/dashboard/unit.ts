@@ -21,6 +21,7 @@ import { Spans } from "../../web/src/lib/spans";
 import { SseReader } from "../../web/src/lib/sse";
 import { Sum } from "../../web/src/lib/sum";
 import { summary } from "../../web/src/lib/summary";
+import { offsetOf } from "../../web/src/lib/time";
 import type { Definition, Event, Snapshot } from "../../web/src/lib/types";
 import { visible } from "../../web/src/lib/visible";
 import { lastLines, Output } from "../../web/src/pages/run/output";
@@ -73,7 +74,7 @@ test("values are compared without the order of members", () => {
 test("an answer that is none of a host counts as no answer, and an act is asked for again", async () => {
   const real = globalThis.fetch;
   const heard: string[] = [];
-  const api = new Api("k", { answered: () => heard.push("answered"), away: () => heard.push("away"), refused: () => heard.push("refused") });
+  const api = new Api("k", { answered: () => heard.push("answered"), away: () => heard.push("away"), dated: () => {}, refused: () => heard.push("refused") });
   let answers: string[] = [];
   globalThis.fetch = async () => new Response(answers.shift() ?? "{}", { headers: { "Content-Type": "application/json" } });
   try {
@@ -92,6 +93,19 @@ test("an answer that is none of a host counts as no answer, and an act is asked 
   } finally {
     globalThis.fetch = real;
   }
+});
+
+test("the clock is the host's where the browser's is wrong by more than a date in seconds tells", () => {
+  const date = "Thu, 01 Jan 2026 00:00:00 GMT";
+  const there = Date.parse(date);
+  const day = 86400000;
+  for (const late of [-1500, 0, 999, 1999]) assert.equal(offsetOf(date, there + late, 0), 0, String(late));
+  const offset = offsetOf(date, there + day, 0);
+  assert(Math.abs(offset + day) <= 500);
+  for (const late of [-900, 300, 999]) assert.equal(offsetOf(date, there + day + late, offset), offset, "it does not jump about");
+  assert(Math.abs(offsetOf(date, there - day, offset) - day) <= 500, "the browser's was set");
+  assert.equal(offsetOf(date, there, offset), 0, "and is right now");
+  for (const none of [null, "", "soon"]) assert.equal(offsetOf(none, there, 7), 7);
 });
 
 test("frames of a stream are the same however it is cut", () => {

@@ -2,6 +2,7 @@
 // its owner asks for that.
 import { batch, computed, signal } from "@preact/signals";
 import { Api, ApiError } from "../lib/api";
+import { offsetOf } from "../lib/time";
 import type { Caller } from "../lib/types";
 
 const KEPT = "wopr.key";
@@ -11,9 +12,11 @@ export const caller = signal<Caller | null>(null);
 export const awaySince = signal(0);
 /** Why the last key holds no more. */
 export const refused = signal<ApiError | null>(null);
-/** The clock that ages are shown by. */
-export const now = signal(Date.now());
-setInterval(() => (now.value = Date.now()), 1000);
+/** The host's clock, by which ages are shown: that of the browser may be wrong. */
+let offset = 0;
+export const clock = (): number => Date.now() + offset;
+export const now = signal(clock());
+setInterval(() => (now.value = clock()), 1000);
 
 let current: Api | null = null;
 export function api(): Api {
@@ -27,7 +30,16 @@ export const may = (...needed: string[]): boolean => needed.every((scope) => sco
 const watch = {
   answered: () => (awaySince.value = 0),
   away: () => {
-    if (awaySince.peek() === 0) awaySince.value = Date.now();
+    if (awaySince.peek() === 0) awaySince.value = clock();
+  },
+  dated: (date: string | null) => {
+    const next = offsetOf(date, Date.now(), offset);
+    if (next === offset) return;
+    batch(() => {
+      if (awaySince.peek() > 0) awaySince.value += next - offset;
+      offset = next;
+      now.value = clock();
+    });
   },
   refused: (error: ApiError) => {
     if (!caller.peek()) return;

@@ -16,10 +16,12 @@ export const STRANGE = "strange_answer";
 
 export interface Watch {
   answered(): void; // the host is there
+  dated(date: string | null): void; // when it answered, by its own clock
   away(): void;
   refused(error: ApiError): void; // 401: the key holds no more
 }
 
+const PROMPT_MS = 1000;
 const ANSWER_MS = 20000; // to an answer that is no stream
 
 export type Query = Record<string, string | number | undefined>;
@@ -96,6 +98,7 @@ export class Api {
 
   /** The answer, once its status is good. */
   async open(method: string, path: string, headers: Record<string, string>, body?: string, signal?: AbortSignal): Promise<Response> {
+    const from = performance.now();
     let response: Response;
     try {
       const init: RequestInit = { method, cache: "no-store", credentials: "omit", headers: { Authorization: `Bearer ${this.key}`, ...headers } };
@@ -107,6 +110,7 @@ export class Api {
       this.watch.away();
       throw new ApiError(0, "unreachable", "the host does not answer");
     }
+    if (performance.now() - from < PROMPT_MS) this.watch.dated(response.headers.get("Date")); // else it may be old
     if (response.ok && headers["Accept"] === "application/json") return response; // the host's once it is understood
     if (response.ok && response.headers.get("Content-Type")?.startsWith("text/event-stream")) {
       this.watch.answered();

@@ -1,5 +1,7 @@
 // Times as people read them.
 
+const GRAIN_MS = 2500; // of a date in seconds, on its way
+
 export function duration(ms: number): string {
   if (!Number.isFinite(ms) || ms < 0) return "";
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -18,6 +20,16 @@ export function ago(ms: number): string {
   if (s < 3600) return `${Math.floor(s / 60)} min`;
   if (s < 172800) return `${Math.floor(s / 3600)} h`;
   return `${Math.floor(s / 86400)} d`;
+}
+
+/** What to add to the browser's clock for that of the host, whose Date (in seconds) arrived at `now`: as it was where they differ by no more than
+    that tells, 0 where the browser's is right. */
+export function offsetOf(date: string | null, now: number, old: number): number {
+  const there = Date.parse(date ?? "");
+  if (Number.isNaN(there)) return old;
+  const offset = there + 500 - now;
+  if (Math.abs(offset) < GRAIN_MS) return 0;
+  return Math.abs(offset - old) < GRAIN_MS ? old : offset;
 }
 
 export const clock = (iso: string): string => new Date(iso).toLocaleTimeString(undefined, { hour12: false });

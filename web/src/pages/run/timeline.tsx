@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { href } from "../../app/route";
+import { clock } from "../../app/session";
 import { duration } from "../../lib/time";
 import type { Span } from "../../lib/spans";
 import { isFinal } from "../../lib/types";
@@ -38,11 +39,11 @@ function rowAt(i: number, model: RunModel, names: Map<string, string>): Row {
 export function Timeline({ model, picked, pick }: { model: RunModel; picked: string | undefined; pick: (id: string | undefined) => void }) {
   model.version.value;
   const snapshot = model.snapshot.value;
-  const clock = useSignal(Date.now());
+  const time = useSignal(clock());
   const live = model.tail.value !== "ended" && !isFinal(model.fold.status);
   useEffect(() => {
     if (!live) return;
-    const timer = setInterval(() => (clock.value = Date.now()), 250);
+    const timer = setInterval(() => (time.value = clock()), 250);
     return () => clearInterval(timer);
   }, [live]);
   const nodes = model.definition.value?.nodes;
@@ -50,7 +51,7 @@ export function Timeline({ model, picked, pick }: { model: RunModel; picked: str
   const count = model.spans.count + (snapshot?.childRuns?.length ?? 0);
   if (count === 0) return <p class="empty">{T.state.none}</p>;
   const from = model.spans.from;
-  const now = live ? Math.max(clock.value, model.spans.to) : model.spans.to;
+  const now = live ? Math.max(time.value, model.spans.to) : model.spans.to;
   const whole = Math.max(1, now - from);
   const left = (t: number): string => `${(100 * (t - from)) / whole}%`;
   const wide = (s: Span): string => `${Math.max(0, (100 * ((s.to ?? now) - s.from)) / whole)}%`;
