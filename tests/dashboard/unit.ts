@@ -24,6 +24,7 @@ import { summary } from "../../web/src/lib/summary";
 import { offsetOf } from "../../web/src/lib/time";
 import type { Definition, Event, Snapshot } from "../../web/src/lib/types";
 import { visible } from "../../web/src/lib/visible";
+import { inWords } from "../../web/src/text";
 import { lastLines, Output } from "../../web/src/pages/run/output";
 import { addHistory, stateAt, type History } from "../../web/src/pages/run/history";
 
@@ -417,11 +418,21 @@ test("fields are those of a schema, and a typed value is of its type", () => {
   const number = fieldOf("n", { type: "number" }, true);
   for (const [typed, want] of [["4.5", 4.5], ["-0.5e2", -50]] as const) assert.deepEqual(read(number, typed), { ok: true, value: want });
   for (const typed of ["", "abc", "0x10", "1,5", "Infinity", "01"]) assert(!read(number, typed).ok, typed);
-  assert.deepEqual(read(fieldOf("s", { type: "string" }, true), ""), { ok: true, value: "" });
+  assert.deepEqual(read(fieldOf("s", { type: "string" }, true), ""), { ok: false, why: "required" });
+  assert.deepEqual(read(fieldOf("s", { type: "string" }, false), ""), { ok: true, value: undefined });
+  const bare = fieldsOf({ type: "object", required: ["what", 7, "n"], properties: { n: { type: "integer" } } });
+  assert.deepEqual(bare?.map((f) => [f.name, f.kind, f.required]), [["n", "number", true], ["what", "json", true]], "a member that is required without being described");
+  assert.deepEqual(fieldsOf({ required: ["what"] })?.map((f) => f.name), ["what"]);
   assert.deepEqual(read(fieldOf("o", {}, false), '{"a":[1]}'), { ok: true, value: { a: [1] } });
   assert.deepEqual(read(fieldOf("o", {}, false), "{"), { ok: false, why: "json" });
   const secret = fieldOfVariable({ name: "p", type: "string", sensitive: true, defaultValue: "hidden" });
   assert.equal(shown(secret), "", "the default of a sensitive variable is not shown");
+});
+
+test("what does not fit is named", () => {
+  const refused = new ApiError(400, "validation_error", "2 input(s) do not fit the variables", { fields: [{ path: "inputs.a", reason: "wrong_type" }, { path: "inputs.b", reason: "missing" }] });
+  assert.equal(inWords(refused), "2 input(s) do not fit the variables: inputs.a (wrong type), inputs.b (missing) (validation_error)");
+  assert.equal(inWords(new ApiError(400, "validation_error", "output: x is missing", { fields: [{ path: "output", reason: "invalid" }] })), "Output: x is missing (validation_error)");
 });
 
 test("commands survive a shell", () => {

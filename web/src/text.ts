@@ -1,5 +1,6 @@
 // Every word that the dashboard itself says, in one place.
 import { STRANGE } from "./lib/api";
+import { at, textOf, type Json } from "./lib/json";
 import type { Status } from "./lib/types";
 
 export const T = {
@@ -385,12 +386,15 @@ export const T = {
 };
 
 /** An error as a sentence. */
-export function inWords(e: { status: number; code: string; message: string }): string {
+export function inWords(e: { status: number; code: string; message: string; details?: Json }): string {
   if (e.status === 0) return "The host does not answer.";
   if (e.code === STRANGE) return "Something else answered in place of the host, a proxy perhaps.";
   if (e.status === 403) return `This key may not do that: ${e.message}`;
   if (e.status === 429) return "Too many requests at once; try again in a moment.";
-  return `${sentence(e.message)} (${e.code})`;
+  const fields = at(e.details, "fields");
+  const which = (Array.isArray(fields) ? fields : []).filter((f) => !e.message.includes(textOf(at(f, "path"))));
+  const named = which.map((f) => `${textOf(at(f, "path"))} (${textOf(at(f, "reason")).replaceAll("_", " ")})`).join(", ");
+  return `${sentence(e.message)}${named && `: ${named}`} (${e.code})`;
 }
 
 const sentence = (text: string): string => (text === "" ? text : (text[0] as string).toUpperCase() + text.slice(1));

@@ -23,13 +23,15 @@ export function fieldOf(name: string, schema: Json | undefined, required: boolea
   return { kind: "json", ...common };
 }
 
-/** The members of an object that a schema describes; null: it describes none, or none that are fields. */
+/** The members of an object that a schema describes or requires; null: there are none. */
 export function fieldsOf(schema: Json | undefined, initial?: Json): Field[] | null {
-  const members = at(schema, "properties");
-  if (!isObj(members) || Object.keys(members).length === 0) return null;
+  const described = at(schema, "properties");
+  const members = new Map(isObj(described) ? Object.entries(described) : []);
   const required = at(schema, "required");
-  const needs = Array.isArray(required) ? required : [];
-  return Object.entries(members).map(([name, member]) => fieldOf(name, member, needs.includes(name), at(initial, name)));
+  const needs = new Set(Array.isArray(required) ? required.filter((name) => typeof name === "string") : []);
+  for (const name of needs) if (!members.has(name)) members.set(name, {}); // whatever it is
+  if (members.size === 0) return null;
+  return [...members].map(([name, member]) => fieldOf(name, member, needs.has(name), at(initial, name)));
 }
 
 export function fieldOfVariable(v: WfVariable): Field {
@@ -52,8 +54,8 @@ export type Read = { ok: true; value: Json | undefined } | { ok: false; why: "re
 /** undefined: leave it out. */
 export function read(field: Field, typed: string): Read {
   const empty = typed === "" || (field.kind !== "text" && typed.trim() === "");
-  if (empty && field.kind !== "text") return field.required ? { ok: false, why: "required" } : { ok: true, value: undefined };
-  if (field.kind === "text") return typed === "" && !field.required ? { ok: true, value: undefined } : { ok: true, value: typed };
+  if (empty) return field.required ? { ok: false, why: "required" } : { ok: true, value: undefined };
+  if (field.kind === "text") return { ok: true, value: typed };
   if (field.kind === "number") return isNumber(typed.trim()) ? { ok: true, value: parse(typed.trim()) } : { ok: false, why: "number" };
   try {
     return { ok: true, value: parse(typed) };
