@@ -153,6 +153,9 @@ test("a workflow is started from a form of its inputs", LIMIT, async () => {
   await type(page, "amount (required)", "twelve");
   await sees(page, "This is not a number.");
   await type(page, "amount (required)", "12345678901234567890");
+  await type(page, "items as JSON", '{"b": 2}');
+  await press(page, "Start the run");
+  await sees(page, "do not fit the variables of the workflow: inputs.items (");
   await type(page, "items as JSON", '["a", {"b": 2}]');
   await type(page, "pin", "secret-pin");
   await type(page, "Tags", "x, y z");
@@ -434,6 +437,41 @@ test("cancel, pause and resume, one and many", LIMIT, async () => {
   await press(page, "Cancel 3 runs");
   for (const run of runs) await reached(run, "cancelled");
   assert.equal((await logOf(runs[1])).at(-1).payload.reason, "not needed");
+  await page.end();
+});
+
+test("where colours are forced, what is chosen is told from the rest", LIMIT, async () => {
+  const run = await start("hello");
+  const page = await tab({ hash: `#/run/${run}` });
+  const cdp = await page.createCDPSession();
+  await cdp.send("Emulation.setEmulatedMedia", { features: [{ name: "forced-colors", value: "active" }] });
+  await page.waitForSelector(".tabs button");
+  const look = (selector) => page.$eval(selector, (e) => [getComputedStyle(e).backgroundColor, getComputedStyle(e).borderBottomColor]);
+  const [chosen, other] = [await look('.tabs button[aria-selected="true"]'), await look('.tabs button[aria-selected="false"]')];
+  assert.notEqual(chosen[0], other[0]);
+  await show(page, "#/waiting");
+  await page.waitForSelector(".menu a[aria-current]");
+  const [current, entry] = [await look(".menu a[aria-current]"), await look(".menu a:not([aria-current])")];
+  assert(current[0] !== entry[0], `${current} ${entry}`);
+  await page.end();
+});
+
+test("a tab that nobody sees gives its stream back in seconds, and goes on when it is seen", LIMIT, async () => {
+  const run = await words(800, 10);
+  const page = await tab({ hash: `#/run/${run}` });
+  await page.waitForFunction(() => document.querySelectorAll(".ev[data-seq]").length > 5);
+  const ended = [];
+  page.on("requestfailed", (r) => r.url().includes("/events") && ended.push(r.url()));
+  const hide = (hidden) => page.evaluate((is) => {
+    Object.defineProperty(document, "hidden", { configurable: true, value: is });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, hidden);
+  await hide(true);
+  await until("the stream is given back", () => ended.length > 0, 5000);
+  await hide(false);
+  await reached(run, "completed");
+  await sees(page, `${(await logOf(run)).length} events`);
+  await sees(page, "Complete");
   await page.end();
 });
 

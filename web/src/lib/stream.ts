@@ -14,7 +14,7 @@ const SLICE_MS = 8; // of work, then the browser may draw
 const PAUSE_MS = [250, 500, 1000, 2000, 4000];
 const KEEPALIVE_MS = 15000; // of a host whose own is not known yet
 const SILENT_MS = 3000; // the least that is called silence
-const UNSEEN_MS = 15000; // then the connection is given back: browsers have few to one host, and a tab that nobody sees resumes when somebody does
+const UNSEEN_MS = 2500; // then the connection is given back: browsers have six to one host, and a tab that nobody sees resumes when somebody does
 const ENDS = new Set(["run.completed", "run.failed", "run.cancelled"]);
 
 /** Follows until the run ends or signal is aborted; after: the sequence that is already there, -1: none. */
@@ -33,6 +33,7 @@ export async function follow(api: Api, runId: string, after: number, tail: Tail,
     }
     if (signal.aborted) return;
     tail.state("waiting");
+    if (document.hidden) continue; // that is no failure
     const pause = (PAUSE_MS[Math.min(failures++, PAUSE_MS.length - 1)] as number) * (0.75 + Math.random() / 2);
     await sleep(pause, signal);
   }
