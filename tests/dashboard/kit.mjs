@@ -81,7 +81,12 @@ export async function find(page, role, name, within = "") {
   const handle = await page.waitForSelector(`${within} ::-p-aria([name="${name}"][role="${role}"])`.trim(), { timeout: WAIT_MS, visible: true });
   return handle;
 }
-export const press = async (page, name, role = "button") => (await find(page, role, name)).click();
+/** As soon as it takes it: a question that has just taken the place of another does not. */
+export async function press(page, name, role = "button") {
+  const control = await find(page, role, name);
+  await page.waitForFunction((e) => !e.isConnected || !(e.disabled || e.getAttribute("aria-disabled") === "true"), { timeout: WAIT_MS }, control);
+  await control.click();
+}
 export async function type(page, name, text, role = "textbox") {
   const box = await find(page, role, name);
   await box.click();

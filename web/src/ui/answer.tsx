@@ -59,18 +59,20 @@ export function useFields(fields: Field[]) {
 }
 
 const UNREAD_MS = 1000; // nobody has read a question that is so new in the place of another
-let changedAt = -UNREAD_MS; // a question was answered, or went away
+let changedAt = -UNREAD_MS; // a question was answered, or went away,
+let changedOn = ""; // from this page
 
 /** Not at once where a question takes the place of another: a second click would answer what nobody has read. */
 function useArmed(): boolean {
   const [armed, setArmed] = useState(true);
   useLayoutEffect(() => {
-    const left = changedAt + UNREAD_MS - performance.now();
+    const left = changedOn === location.hash ? changedAt + UNREAD_MS - performance.now() : 0;
     const timer = left > 0 ? window.setTimeout(() => setArmed(true), left) : 0;
     setArmed(left <= 0);
     return () => {
       clearTimeout(timer);
       changedAt = performance.now();
+      changedOn = location.hash; // another one by now, if the reader went there
     };
   }, []);
   return armed;
@@ -91,14 +93,15 @@ export function Answer(q: Asked) {
   const path = `/v1/runs/${encodeURIComponent(runId)}/interrupts/${encodeURIComponent(interrupt.nodeId)}?interruptId=${encodeURIComponent(interrupt.interruptId)}`;
   const [last, setLast] = useState<Json>(interrupt.kind === "approval" ? { action: "accept" } : {});
   if (!may("approvals:respond")) return <p class="soft">{T.ask.noScope}</p>;
-  const send = (resumeValue: Json): void =>
+  const send = (resumeValue: Json): void => {
+    if (!armed) return;
     act.run(async () => {
       setLast(resumeValue);
-      changedAt = performance.now();
       await api().post(path, { resumeValue });
       say(T.ask.done);
       q.done();
     });
+  };
   const gone = act.error instanceof ApiError && [404, 409, 410, 422].includes(act.error.status) && act.error.code.startsWith("interrupt_");
   const Form = interrupt.kind === "approval" ? Approval : interrupt.kind === "clarification" ? Questions : Free;
   return (
@@ -169,7 +172,7 @@ function Approval({ interrupt, send, busy }: FormProps) {
       </FieldBox>
       <div class="acts left">
         {actions.map((a) => (
-          <button type="button" key={a} class={`btn ${a === "accept" ? "main-act" : a === "reject" ? "bad" : ""}`} disabled={busy} onClick={() => answer(a)}>{names[a] ?? a}</button>
+          <button type="button" key={a} class={`btn ${a === "accept" ? "main-act" : a === "reject" ? "bad" : ""}`} aria-disabled={busy} onClick={() => answer(a)}>{names[a] ?? a}</button>
         ))}
       </div>
     </div>
@@ -185,7 +188,7 @@ function Questions({ interrupt, send, busy }: FormProps) {
   return (
     <form class="stack" onSubmit={(e) => (e.preventDefault(), form.check() && send({ answers: form.values }))}>
       {form.controls()}
-      <div class="acts left"><button class="btn main-act" disabled={busy}>{T.ask.send}</button></div>
+      <div class="acts left"><button class="btn main-act" aria-disabled={busy}>{T.ask.send}</button></div>
     </form>
   );
 }
@@ -200,7 +203,7 @@ function Free({ interrupt, resumeSchema, send, busy }: FormProps) {
   return (
     <form class="stack" onSubmit={(e) => (e.preventDefault(), form.check() && send(members ? form.values : (form.values["value"] ?? null)))}>
       {form.controls()}
-      <div class="acts left"><button class="btn main-act" disabled={busy}>{interrupt.kind === "low-confidence" ? T.ask.confirm : T.ask.send}</button></div>
+      <div class="acts left"><button class="btn main-act" aria-disabled={busy}>{interrupt.kind === "low-confidence" ? T.ask.confirm : T.ask.send}</button></div>
     </form>
   );
 }
