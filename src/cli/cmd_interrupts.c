@@ -154,8 +154,10 @@ static int interrupt_resolve(struct cli *c, const void *args) {
     percent_encode(&path, str_c(c->argv[1]));
     buf_addz(&path, "/interrupts/");
     percent_encode(&path, str_c(c->argv[2]));
-    if (in->interrupt != NULL) buf_addz(&path, "?interruptId=");
-    percent_encode(&path, str_c(in->interrupt));
+    if (in->interrupt != NULL) {
+        buf_addz(&path, "?interruptId=");
+        percent_encode(&path, str_c(in->interrupt));
+    }
     body_render(in, &body);
     if (buf_failed(&path) || buf_failed(&body))
         rc = cli_usage("wopr: the arguments are too long\n");

@@ -204,12 +204,11 @@ struct
     cmd_resolve { /* failures are VALIDATION, FORBIDDEN, INTERRUPT_NOT_FOUND, _RESOLVED, _EXPIRED,
                         _CANCELLED, _GONE (cancelled by its parent, 410), CORRELATION_MISMATCH */
     enum resolve_via via;
-    struct str node_id; /* the open interrupt of this node (INT-17); */
-    struct str
-        interrupt_id;    /* not empty: exactly this one.  TOKEN: principal is token:<interruptId> */
-    struct str value;    /* raw JSON */
-    bool may_delegate;   /* the key may vote and decide for others (INT-23, INT-30) */
-    struct str event_id; /* Idempotency-Key, or empty: names an external event (INT-32) */
+    struct str node_id;      /* the open interrupt of this node (INT-17) */
+    struct str interrupt_id; /* not empty: exactly this one; TOKEN always, and is the principal */
+    struct str value;        /* raw JSON */
+    bool may_delegate;       /* the key may vote and decide for others (INT-23, INT-30) */
+    struct str event_id;     /* Idempotency-Key, or empty: names an external event (INT-32) */
 };
 struct cmd_fork { /* result.run_id is the new run.  EVENTS_EXPIRED, SEQUENCE_NOT_FOUND, VALIDATION
                      (overlay), NOT_FOUND, CORRUPT (parked source), VERSION_MISMATCH. */

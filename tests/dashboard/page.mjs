@@ -395,8 +395,13 @@ test("a question that takes the place of another is not answered unread", LIMIT,
     await until("the node asks again", async () => (await logOf(run)).filter((e) => e.type === "approval.requested").length === 2);
     await armed(page);
     assert.equal(await answers(run), 1, `clicks ${pause} ms apart`);
+    const { interruptId } = (await ask("GET", `/v1/runs/${run}`)).body.interrupt;
+    await world("calm");
     await press(page, "Approve"); // who has read it may
     await until("the second is answered", async () => (await answers(run)) === 2);
+    const sent = (await world("seen")).map((r) => r.line).filter((line) => line.startsWith("POST ") && line.includes("/interrupts/"));
+    assert.equal(sent.length, 1);
+    assert(sent[0].includes(`/interrupts/pay?interruptId=${interruptId}`), sent[0]);
     await page.end();
   }
   const run = await start("twice");

@@ -34,6 +34,26 @@ KIT_UNUSED static void put_gate(const struct server *s, const char *id, const ch
     cr_assert_eq(program(s, args, &out, &err), 0, STR_FMT, STR_ARG(err));
 }
 
+/* A gate that asks again when it is answered. */
+KIT_UNUSED static void put_gate_again(const struct server *s, const char *id) {
+    struct reply r =
+        ask(s, "PUT", fmt("/v1/host/wopr/workflows/%s?force=true", id),
+            fmt("{\"id\":\"%s\",\"name\":\"G\",\"version\":\"1\",\"nodes\":[{\"id\":\"gate\","
+                "\"typeId\":"
+                "\"core.approvalGate\",\"name\":\"G\",\"position\":{\"x\":0,\"y\":0},\"config\":"
+                "{" GATE_ACTIONS "},\"inputs\":{}},{\"id\":\"then\",\"typeId\":\"core.identity\","
+                                 "\"name\":\"T\",\"position\":"
+                "{\"x\":0,\"y\":0},\"config\":{},\"inputs\":{}}],\"edges\":[{\"id\":\"a\","
+                "\"sourceNodeId\":"
+                "\"gate\",\"targetNodeId\":\"then\"},{\"id\":\"b\",\"sourceNodeId\":\"then\","
+                "\"targetNodeId\":"
+                "\"gate\"}],\"triggers\":[],\"variables\":[],\"metadata\":{},\"settings\":{"
+                "\"maxLoopbackIterations\":9}}",
+                id),
+            NULL);
+    cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+}
+
 /* A run that waits; *snap may be NULL. */
 KIT_UNUSED static const char *waiting(const struct server *s, const char *workflow,
                                       const char *status, struct str *snap) {
@@ -55,6 +75,18 @@ KIT_UNUSED static struct str snapshot_of(const struct server *s, const char *run
     struct reply r = ask(s, "GET", fmt("/v1/runs/%s", run), NULL, NULL);
     cr_assert_eq(r.status, 200);
     return r.body;
+}
+
+/* The id of what the run asks, once it is not that of before. */
+KIT_UNUSED static struct str question_after(const struct server *s, const char *run,
+                                            struct str before) {
+    for (int i = 0; i < 500; i++) {
+        struct str id = text_at(snapshot_of(s, run), "interrupt.interruptId");
+        if (id.n > 0 && !str_eq(id, before)) return id;
+        nap_ms(20);
+    }
+    cr_assert_fail("the run does not ask again");
+    return STR_NONE;
 }
 
 KIT_UNUSED static struct str token_of(const struct server *s, const char *run) {

@@ -139,61 +139,50 @@ Test(interrupts, already_resolved_on_every_surface /* INT-17 409, INT-19 */) {
     expect_error(&r, 409, "interrupt_already_resolved");
 }
 
-/* The id of what the gate asks once it is not that of before. */
-static struct str question_after(const char *run, struct str before) {
-    for (int i = 0; i < 500; i++) {
-        struct str id = text_at(snapshot_of(&sv, run), "interrupt.interruptId");
-        if (id.n > 0 && !str_eq(id, before)) return id;
-        nap_ms(20);
-    }
-    cr_assert_fail("the gate does not ask again");
-    return STR_NONE;
-}
-
 static struct reply resolve_one(const char *run, const char *node, struct str id) {
     return resolve(&sv, run, fmt("%s?interruptId=" STR_FMT, node, STR_ARG(id)), ACCEPT);
 }
 
 /* INT-14, INT-17, INT-20: who has read the first question does not answer the second. */
 Test(interrupts, an_answer_to_a_question_is_for_no_other_one) {
-    static const char AGAIN[] =
-        "{\"id\":\"asks-again\",\"name\":\"G\",\"version\":\"1\",\"nodes\":["
-        "{\"id\":\"gate\",\"typeId\":\"core.approvalGate\",\"name\":\"G\",\"position\":{\"x\":0,"
-        "\"y\":0},\"config\":{" GATE_ACTIONS "},\"inputs\":{}},{\"id\":\"then\",\"typeId\":"
-        "\"core.identity\",\"name\":\"T\",\"position\":{\"x\":0,\"y\":0},\"config\":{},\"inputs\":{"
-        "}}],"
-        "\"edges\":[{\"id\":\"a\",\"sourceNodeId\":\"gate\",\"targetNodeId\":\"then\"},{\"id\":"
-        "\"b\","
-        "\"sourceNodeId\":\"then\",\"targetNodeId\":\"gate\"}],\"triggers\":[],\"variables\":[],"
-        "\"metadata\":{},\"settings\":{\"maxLoopbackIterations\":5}}";
-    struct reply r = ask(&sv, "PUT", "/v1/host/wopr/workflows/asks-again?force=true", AGAIN, NULL);
-    cr_assert_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+    put_gate_again(&sv, "asks-again");
     const char *run = waiting(&sv, "asks-again", "waiting-approval", NULL);
-    struct str first = question_after(run, STR_NONE);
-    r = resolve_one(run, "gate", STR_NONE);
+    struct str first = question_after(&sv, run, STR_NONE);
+    struct reply r = resolve_one(run, "gate", STR_NONE);
     expect_error(&r, 400, "validation_error");
     r = resolve_one(run, "gate", STR("int_of_nobody"));
     expect_error(&r, 404, "interrupt_not_found");
     r = resolve_one(run, "then", first);
     expect_error(&r, 404, "interrupt_not_found");
-    cr_expect(str_eq(question_after(run, STR_NONE), first), "still open");
+    cr_expect(str_eq(question_after(&sv, run, STR_NONE), first), "still open");
     r = resolve_one(run, "gate", first);
     cr_expect_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
-    struct str second = question_after(run, first);
+    struct str second = question_after(&sv, run, first);
     r = resolve_one(run, "gate", first);
     expect_error(&r, 409, "interrupt_already_resolved");
-    cr_expect(str_eq(question_after(run, first), second), "the second is open");
+    cr_expect(str_eq(question_after(&sv, run, first), second), "the second is open");
     r = ask(&sv, "POST",
             fmt("/v1/runs/%s/approvals/gate?interruptId=" STR_FMT, run, STR_ARG(first)), ACCEPT,
             NULL);
     expect_error(&r, 409, "interrupt_already_resolved");
+    /* The questions of a fork have ids of their own. */
+    r = ask(&sv, "POST", fmt("/v1/runs/%s:fork", run), "{\"mode\":\"replay\",\"fromSeq\":0}", NULL);
+    cr_assert_eq(r.status, 201, STR_FMT, STR_ARG(r.body));
+    const char *fork = arena_cstr(test_arena(), text_at(r.body, "runId"));
+    wait_status(&sv, fork, "waiting-approval");
+    struct str its = question_after(&sv, fork, STR_NONE);
+    r = resolve_one(fork, "gate", second);
+    cr_expect(r.status == 404 || r.status == 409, "%ld: not the source's", r.status);
+    r = resolve_one(fork, "gate", its);
+    cr_expect_eq(r.status, 200, STR_FMT, STR_ARG(r.body));
+    cr_expect(str_eq(question_after(&sv, run, first), second), "that of the source is open");
     const char *const args[] = {
         "interrupts", "resolve", run,           "gate",
         "--action",   "accept",  "--interrupt", fmt(STR_FMT, STR_ARG(second)),
         NULL};
     struct str out = STR_NONE, err = STR_NONE;
     cr_expect_eq(program_on(&sv, NULL, args, &out, &err), 0, STR_FMT, STR_ARG(err));
-    cr_expect(!str_eq(question_after(run, second), second), "it asks a third time");
+    cr_expect(!str_eq(question_after(&sv, run, second), second), "it asks a third time");
     cr_expect_neq(program_on(&sv, NULL, args, &out, &err), 0, "and the second is answered");
 }
 

@@ -449,6 +449,15 @@ Test(mcp, a_question_is_put_to_the_client_s_user_and_the_answer_resolves_it) {
     struct str form = at(r.body, "result.inputRequests.answer.params");
     cr_expect(str_eqc(text_at(form, "mode"), "form"));
     cr_expect(str_eqc(text_at(form, "requestedSchema.properties.action.enum.0"), "accept"));
+    r = modern(
+        "tools/call", "run_resolve_interrupt",
+        fmt("%s\"inputResponses\":{\"answer\":{\"action\":\"accept\",\"content\":{\"action\":"
+            "\"accept\"}}},",
+            who));
+    cr_expect(str_eqc(text_at(r.body, "result.resultType"), "input_required"),
+              "whoever does not say which question it was is asked again");
+    who = fmt("%s\"requestState\":\"" STR_FMT "\",", who,
+              STR_ARG(text_at(r.body, "result.requestState")));
     r = modern("tools/call", "run_resolve_interrupt",
                fmt("%s\"inputResponses\":{\"answer\":{\"action\":\"decline\"}},", who));
     cr_expect(str_eqc(text_at(failure_of(&r), "code"), "PRECONDITION_FAILED"));
@@ -467,6 +476,32 @@ Test(mcp, a_question_is_put_to_the_client_s_user_and_the_answer_resolves_it) {
     wait_status(&sv, run, "completed");
 }
 
+/* INT-14: between the form and its answer somebody else has answered, and the node asks again. */
+Test(mcp, the_answer_to_a_form_is_for_no_other_question) {
+    put_gate_again(&sv, "asks-again");
+    const char *run = waiting(&sv, "asks-again", "waiting-approval", NULL);
+    const char *who = fmt(
+        "\"name\":\"run_resolve_interrupt\",\"arguments\":{\"runId\":\"%s\",\"nodeId\":\"gate\"},",
+        run);
+    struct str first = question_after(&sv, run, STR_NONE);
+    struct reply r = modern("tools/call", "run_resolve_interrupt", who);
+    cr_expect(str_eq(text_at(r.body, "result.requestState"), first), STR_FMT, STR_ARG(r.body));
+    cr_assert_eq(resolve(&sv, run, "gate", ACCEPT).status, 200);
+    struct str second = question_after(&sv, run, first);
+    r = modern("tools/call", "run_resolve_interrupt",
+               fmt("%s\"requestState\":\"" STR_FMT "\",\"inputResponses\":{\"answer\":{\"action\":"
+                   "\"accept\",\"content\":{\"action\":\"accept\"}}},",
+                   who, STR_ARG(first)));
+    cr_expect_not_null(strstr(r.body.p, "resolved"), STR_FMT, STR_ARG(r.body));
+    const char *named = fmt("\"name\":\"run_resolve_interrupt\",\"arguments\":{\"runId\":\"%s\","
+                            "\"nodeId\":\"gate\",\"interruptId\":\"" STR_FMT
+                            "\",\"value\":{\"action\":\"accept\"}},",
+                            run, STR_ARG(first));
+    r = modern("tools/call", "run_resolve_interrupt", named);
+    cr_expect(str_eqc(at(r.body, "result.isError"), "true"), STR_FMT, STR_ARG(r.body));
+    cr_expect(str_eq(question_after(&sv, run, first), second), "the second is still open");
+}
+
 Test(mcp, a_clarification_is_a_form_of_its_questions) {
     struct str snap;
     const char *run = waiting(&sv, "conformance-clarification", "waiting-input", &snap);
@@ -478,10 +513,12 @@ Test(mcp, a_clarification_is_a_form_of_its_questions) {
     struct reply r = modern("tools/call", "run_resolve_interrupt", who);
     struct str fields = at(r.body, "result.inputRequests.answer.params.requestedSchema.properties");
     cr_assert(json_get(fields, arena_cstr(test_arena(), question)).n > 0, STR_FMT, STR_ARG(r.body));
-    r = modern("tools/call", "run_resolve_interrupt",
-               fmt("%s\"inputResponses\":{\"answer\":{\"action\":\"accept\",\"content\":{\"" STR_FMT
-                   "\":\"blue\"}}},",
-                   who, STR_ARG(question)));
+    r = modern(
+        "tools/call", "run_resolve_interrupt",
+        fmt("%s\"requestState\":\"" STR_FMT
+            "\",\"inputResponses\":{\"answer\":{\"action\":\"accept\",\"content\":{\"" STR_FMT
+            "\":\"blue\"}}},",
+            who, STR_ARG(text_at(r.body, "result.requestState")), STR_ARG(question)));
     cr_expect(str_eqc(at(r.body, "result.isError"), "false"), STR_FMT, STR_ARG(r.body));
     wait_status(&sv, run, "completed");
 }

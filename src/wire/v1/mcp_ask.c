@@ -2,8 +2,9 @@
  * mcp_ask.c: run_resolve_interrupt: an interrupt is answered with the value that the call gives, or
  * with what the client's user says when the client can ask (input_required, an elicitation form).
  *
- * The second round is a call like the first; nothing is remembered in between.  The user's answers
- * become the value, and the operation judges it like any other.
+ * The second round is a call like the first; nothing is remembered in between but by the client,
+ * which brings the id of the question back as the state: a node may ask another one by then.  The
+ * user's answers become the value, and the operation judges it like any other.
  */
 #include "codec/jobj.h"
 #include "store/interrupts.h"
@@ -131,6 +132,8 @@ static int answer_take(struct mcp_call *call, const struct interrupt_row *row, s
     struct jobj o;
     jobj_begin(&o, FORM_BYTES_MAX + call->arguments.n);
     jw_members(&o.w, call->arguments);
+    if (json_get(call->arguments, "interruptId").n == 0)
+        jw_kstr(&o.w, "interruptId", row->interrupt_id);
     jw_kraw(&o.w, "value", value.p ? value : STR("null"));
     struct str arguments = jobj_end(&o, call->arena);
     if (!arguments.p || !value.p) return mcp_fail(call, STR_NONE);
@@ -138,30 +141,39 @@ static int answer_take(struct mcp_call *call, const struct interrupt_row *row, s
     return v1_mcp_route(call);
 }
 
-static int question_find(struct mcp_call *call, struct interrupt_row *out, struct wopr_error *err) {
+/* The one with this id, whatever has become of it; empty: the open one. */
+static int question_find(struct mcp_call *call, struct str id, struct interrupt_row *out,
+                         struct wopr_error *err) {
     struct mcp_visit *v = visit_of(call);
     struct run_head head;
     struct interrupt_list l;
     struct str node = json_string(json_get(call->arguments, "nodeId"), call->arena);
     int rc = v1_mcp_run_of(call, &head, err);
     if (rc == 0)
-        rc = store_interrupts_of_run(v1_of(v->call)->shared.store, head.run_no, node, true,
+        rc = store_interrupts_of_run(v1_of(v->call)->shared.store, head.run_no, node, id.n == 0,
                                      call->arena, &l, err);
-    if (rc == 0 && l.n == 0)
-        rc = wopr_error_set(err, WOPR_E_INTERRUPT_NOT_FOUND, "the run has no such interrupt");
-    if (rc == 0) *out = l.v[0];
-    return rc;
+    for (size_t i = 0; rc == 0 && i < l.n; i++)
+        if (id.n == 0 || str_eq(id, l.v[i].interrupt_id)) {
+            *out = l.v[i];
+            return 0;
+        }
+    return rc != 0
+               ? rc
+               : wopr_error_set(err, WOPR_E_INTERRUPT_NOT_FOUND, "the run has no such interrupt");
 }
 
 int v1_mcp_resolve(struct mcp_call *call) {
     struct wopr_error err = {0};
     struct interrupt_row row;
     if (json_get(call->arguments, "value").n > 0) return v1_mcp_route(call);
-    if (question_find(call, &row, &err) != 0) return v1_mcp_fail(call, &err);
+    struct str id = json_string(json_get(call->arguments, "interruptId"), call->arena);
     struct str said = json_get(call->input_responses, ASKED);
-    if (call->may_ask && said.n > 0) return answer_take(call, &row, said);
+    if (id.n == 0) id = call->request_state;
+    if (question_find(call, id, &row, &err) != 0) return v1_mcp_fail(call, &err);
+    if (call->may_ask && said.n > 0 && id.n > 0) return answer_take(call, &row, said);
+    if (wire_interrupt_open(&row, &err) != 0) return v1_mcp_fail(call, &err);
     struct str form = call->may_ask ? form_of(&row, call->arena) : STR_NONE;
-    if (form.p) return mcp_ask_user(call, form, STR_NONE);
+    if (form.p) return mcp_ask_user(call, form, row.interrupt_id);
     return mcp_fail_with(call, "VALIDATION_ERROR",
                          STR("value is missing, and the client cannot ask for this one by a form. "
                              "Show the user the question of run_status and call again with value."),

@@ -19,6 +19,8 @@
 #define RUN_ID JSON_TEXT("runId": {"type": "string", "minLength": 1, "maxLength": 128, \
     "description": "As run_start or run_list answered it."})
 #define WORKFLOW_ID JSON_TEXT("workflowId": {"type": "string", "minLength": 1, "maxLength": 128})
+#define INTERRUPT_ID JSON_TEXT("interruptId": {"type": "string", "minLength": 1, "maxLength": 128, \
+    "description": "The question that was read; the call fails when the node asks another one."})
 #define LIMIT JSON_TEXT("limit": {"type": "integer", "minimum": 1, "maximum": 200, \
     "description": "Entries per page; 50 when absent."})
 #define KEY JSON_TEXT("idempotencyKey": {"type": "string", "pattern": "^[!-~]{1,255}$", \
@@ -127,7 +129,8 @@ static const struct mcp_tool TOOLS[] = {
      "{\"action\": one of its actions}, of a clarification {\"answers\": {id: answer}}, else "
      "what its resumeSchema asks for. Without value the user is asked, if the client can. "
      "Never decide in the user's place.",
-     OBJECT(RUN_ID AND ID("nodeId") AND JSON_TEXT("value": {"description": "The answer."}) AND KEY,
+     OBJECT(RUN_ID AND ID("nodeId") AND INTERRUPT_ID AND
+              JSON_TEXT("value": {"description": "The answer."}) AND KEY,
               JSON_TEXT(["runId", "nodeId"])),
      ANSWER(TEXT("runId") AND TEXT("nodeId") AND TEXT("interruptId") AND TEXT("status"),
               JSON_TEXT(["runId", "status"])),
