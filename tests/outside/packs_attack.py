@@ -770,15 +770,8 @@ def memory_of(h, what="VmHWM"):
         return int(next(x for x in f if x.startswith(what)).split()[1])
 
 
-def metrics_at(h):
-    """The port of a host with --ops-port 0."""
-    return int(re.search(r":(\d+)/metrics", h.p.stdout.readline()).group(1))
-
-
-def metric(port, name):
-    c = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_S)
-    c.request("GET", "/metrics")
-    return int(float(re.search(r"^%s ([0-9.e+]+)$" % name, c.getresponse().read().decode(), re.M).group(1)))
+def metric(h, name):
+    return int(float(re.search(r"^%s ([0-9.e+]+)$" % name, h.metrics(), re.M).group(1)))
 
 
 PAGES = 2048  # 128 MiB, as much as a module may have
@@ -844,10 +837,10 @@ def modules_without_end_take_bounded_memory_and_all_are_executed(wopr, modules, 
     """WASM-2, PACK-64, B8: more than there is room for; what is read again later may be damaged by then."""
     count, limit = 15, 64 << 20
     h = PackHost.begin(wopr, folder, "--wasm-workers", "1", "--ops-port", "0")
-    ops, flows, settings = metrics_at(h), [], {"maxRetries": 2, "retryDelayMs": 1}
-    bytes_now, read = lambda: metric(ops, "wopr_wasm_module_bytes"), lambda: metric(ops, "wopr_wasm_modules_read_total")
+    flows, settings = [], {"maxRetries": 2, "retryDelayMs": 1}
+    bytes_now, read = lambda: metric(h, "wopr_wasm_module_bytes"), lambda: metric(h, "wopr_wasm_modules_read_total")
     packs = [pack(kit_manifest("1.0.%d" % i), ("kit.wasm", padded(kit(modules), 5050000, i))) for i in range(count)]
-    expect(metric(ops, "wopr_wasm_module_bytes_limit") == limit, "the bound")
+    expect(metric(h, "wopr_wasm_module_bytes_limit") == limit, "the bound")
     for i in range(count):
         h.install(packs[i])
         name, (status, got) = h.put_flow(KIT + ".counts", settings=settings, packs={KIT: {"version": "1.0.%d" % i}})
