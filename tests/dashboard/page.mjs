@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { after, test } from "node:test";
-import { ask, browser, close, find, key, press, put, reached, row, sees, seesNot, show, start, status, tab, tabTo, textOf, type, until, url, world, WAIT_MS } from "./kit.mjs";
+import { ask, close, find, key, press, put, reached, row, sees, seesNot, show, start, status, tab, tabTo, textOf, type, until, url, world, WAIT_MS } from "./kit.mjs";
 
 const AXE = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const FULL = process.env.WOPR_DASHBOARD_FULL === "1";
@@ -1053,7 +1053,7 @@ async function tasksOf(page, act) {
   await act();
   const { traceEvents } = JSON.parse(new TextDecoder().decode(await page.tracing.stop()));
   const main = new Set(traceEvents.filter((e) => e.name === "thread_name" && e.args.name === "CrRendererMain").map((e) => `${e.pid} ${e.tid}`));
-  return traceEvents.filter((e) => e.ph === "X" && /RunTask$/.test(e.name) && main.has(`${e.pid} ${e.tid}`)).map((e) => (e.tdur ?? e.dur) / 1000).sort((a, b) => b - a);
+  return traceEvents.filter((e) => e.ph === "X" && e.name.endsWith("RunTask") && main.has(`${e.pid} ${e.tid}`)).map((e) => (e.tdur ?? e.dur) / 1000).sort((a, b) => b - a);
 }
 
 for (const [what, query] of [["the log", ""], ["the log by node, and the timeline", "?picture=timeline"], ["a search", ""], ["streamed text", "?tab=output"]])

@@ -2,7 +2,7 @@
 """The dashboard: its types, its pure parts, and its pages in a real browser against a real host.
 
 usage: run.py WOPR TOOLS_DIRECTORY WORK_DIRECTORY [--shots DIRECTORY]
-tsc checks the types of web/; unit.ts is bundled with esbuild and executed by node, partly against a host; page.mjs drives Debian's chromium
+oxlint looks at web/ and at these tests by web/oxlint.json, tsc checks the types of web/; unit.ts is bundled with esbuild and executed by node, partly against a host; page.mjs drives Debian's chromium
 with puppeteer-core, against a host behind the proxy of tests/clients/world.py.  Programs from npm: package-lock.json, installed once.
 WOPR_DASHBOARD_FULL=1: also a log of 1,000,000 events, 10,000 events in ten seconds, and figures are judged; for a machine that does nothing else.
 WOPR_DASHBOARD_SOAK_S=3600 ONLY="memory stays": a page tails for so long, and what it holds is printed every minute.
@@ -44,6 +44,12 @@ class Stretching(World):
         base.commit()
         base.close()
         self.start()
+
+
+def lint(tools: str) -> int:
+    tests = [os.path.join(HERE, name) for name in ("unit.ts", "kit.mjs", "page.mjs")]
+    return subprocess.run([os.path.join(tools, "node_modules", ".bin", "oxlint"), "-c", os.path.join(ROOT, "web", "oxlint.json"), "--deny-warnings",
+                           os.path.join(ROOT, "web", "src"), *tests], timeout=TOOL_S).returncode
 
 
 def types(tools: str) -> int:
@@ -92,7 +98,7 @@ def main() -> int:
         print("skipped: %s" % why)
         return npm.SKIPPED
     os.makedirs(work, exist_ok=True)
-    failed = [name for name, part in (("types", lambda: types(tools)), ("units", lambda: units(wopr, esbuild, work)),
+    failed = [name for name, part in (("lint", lambda: lint(tools)), ("types", lambda: types(tools)), ("units", lambda: units(wopr, esbuild, work)),
                                       ("pages", lambda: pages(wopr, program, tools, work, shots)))
               if name in os.environ.get("PARTS", name) and part() != 0]
     if failed:

@@ -165,7 +165,7 @@ export class Fold {
     if (next === undefined) this.variables.delete(name);
     else this.variables.set(name, next);
     if (next !== null || name.includes(".")) return;
-    for (const other of [...this.variables.keys()]) if (other.startsWith(`${name}.`)) this.variables.delete(other);
+    for (const other of this.variables.keys()) if (other.startsWith(`${name}.`)) this.variables.delete(other);
   }
 
   /** Mode omit leaves the value out of the log. */
