@@ -307,7 +307,7 @@ static void request_begin(struct sandbox *s, const char *digest, const char *nod
 
 /* Its owner dropped it while a request for it waits, and may have it no more. */
 Test(module_bytes, a_module_that_was_dropped_keeps_its_bytes_for_the_requests_it_has) {
-    static struct ended spins, waits;
+    static struct ended loaded, spins, waits;
     struct shelf f = {.rc = WOPR_E_PACK_LOAD};
     struct sandbox *s = box_new(1, &f);
     char kit[SANDBOX_DIGEST + 1];
@@ -317,6 +317,9 @@ Test(module_bytes, a_module_that_was_dropped_keeps_its_bytes_for_the_requests_it
     cr_assert_eq(sandbox_keep(s, buf_str(&b), kit, NULL), 0);
     buf_fini(&b);
     module_keep(s, 0);
+    request_begin(s, kit, "", NULL, &loaded); /* its worker has it: what spins needs no bytes */
+    sem_wait(&loaded.sem);
+    cr_assert_eq(loaded.rc, 0);
     request_begin(s, kit, "vendor.test.kit.spins", &id, &spins);
     request_begin(s, DIGESTS[0], "vendor.test.m0.it", &other,
                   &waits); /* its tenant has one place */
@@ -329,6 +332,7 @@ Test(module_bytes, a_module_that_was_dropped_keeps_its_bytes_for_the_requests_it
     cr_expect_eq(waits.rc, 0);
     cr_expect_not_null(strstr(waits.text.p, MADE_RESPONSE_TEXT), "%s", waits.text.p);
     cr_expect_eq(shelf_reads(&f), 0u);
+    buf_fini(&loaded.text);
     buf_fini(&spins.text);
     buf_fini(&waits.text);
     sandbox_free(s);
